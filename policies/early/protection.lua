@@ -6,6 +6,7 @@
 --- a summary stands for already does not come back.
 local log = require("log")
 local share = require("numbers").share
+local talk = require("talk")
 
 local protection = {}
 
@@ -74,8 +75,11 @@ end
 function protection.of(job, latest)
   local entries, opt = job.entries, job.options
   local exchanges, checkpoints, stays, logged = {}, {}, {}, reading_log(entries)
+  local first = entries.count - latest + 1
+  -- An answer stays with its question: behind another one it would be read as the answer to that.
+  first = talk.question(entries, first) or first
   for place = 1, entries.count do
-    local is_latest = place > entries.count - latest or entries.exchange[place] == logged
+    local is_latest = place >= first or entries.exchange[place] == logged
     if is_latest or entries.pinned[place] or entries.role[place] == "system" then
       exchanges[entries.exchange[place]] = true
       checkpoints[entries.checkpoint[place]] = true

@@ -1,4 +1,5 @@
 --- The summary: everything but what stays becomes one checkpoint, in one pass (RULES 42).
+local accounts = require("accounts")
 local protection = require("protection")
 local rows = require("digests.rows")
 local share = require("numbers").share
@@ -82,7 +83,8 @@ function summary.of(job, is_set)
   local opt, total = job.options, job.tokens.total
   local covers, samples = parted(job, protection.of(job, opt.keep_messages))
   local freed, is_new = summary.weigh(job, covers, {})
-  total = total - summary.weigh(job, samples, {})
+  local lines, said = accounts.of(job, accounts.leaving(job.entries, covers, samples))
+  total = total + said - summary.weigh(job, samples, {})
   local room = job.target - (total - freed)
   local target = is_set and room or math.min(summary.target(freed, opt), room)
   target = math.max(target, opt.summary_least)
@@ -92,6 +94,9 @@ function summary.of(job, is_set)
   end
   local ops = { { op = "summarize", entries = covers, target = target } }
   ops[2] = #samples > 0 and { op = "drop", entries = samples } or nil
+  for _, line in ipairs(lines) do
+    ops[#ops + 1] = line
+  end
   return ops, left
 end
 

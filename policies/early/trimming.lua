@@ -1,5 +1,6 @@
 --- Trimming: what is done in an emergency, without a model (RULES 42). The oldest tool results
 --- become digests; where that is not enough, the oldest turns become a few lines.
+local accounts = require("accounts")
 local protection = require("protection")
 local share = require("numbers").share
 local summary = require("summary")
@@ -110,6 +111,11 @@ local function folding(job, all, size, below)
   end
   if #places > 0 then
     ops[1] = { op = "summarize", entries = places, target = target, level = 1 }
+    local lines, said = accounts.of(job, accounts.leaving(job.entries, places))
+    for _, line in ipairs(lines) do
+      ops[#ops + 1] = line
+    end
+    now = now + said
   end
   for at = from, #all do
     for _, digest in ipairs(all[at].digests) do

@@ -1,21 +1,23 @@
 --- Accounts: a line that says what was answered where the answer left the prompt (RULES 21). Used by
---- `ollm` and `staged`.
+--- all who keep what a person wrote without what was answered.
 ---
 --- What a person wrote stays. With a line of the assistant behind it roles go on to alternate, and the
 --- model reads what became of it. A line is a whole sentence of the answer, word for word, or two; where
---- none can stand alone it says that the summary has the answer, if there is one.
+--- none can stand alone it says no more than that there was an answer, or work.
 local texts = require("texts")
 
 local accounts = {}
 
---- The most tokens of a line, and the fewest words of a sentence that says something alone.
-local MOST, FEWEST = 24, 4
+--- The most tokens of a line, of one that tells of a failure, and the fewest words of a sentence that says
+--- something alone.
+local MOST, MOST_OF_FAILURE, FEWEST = 24, 48, 4
 
 --- What a message takes beside its text, in tokens.
 local FRAME = 4
 
---- What stands where no sentence can.
-local ELSEWHERE = "My answer is in the summary."
+--- What stands where no sentence can. What a summary says of an answer is not known when the line is made.
+local ANSWERED, WORKED = "I answered that.", "I worked on that."
+local FAILURE = "I answered that; it tells of an error or a failure."
 
 --- A sentence that says what went wrong, one that only supposes it, and one that says that it is well.
 local FAILED = "(?i)\\b(errors?|fail(s|ed|ing|ure|ures)?|cannot|could not|couldn't|unable|broken|crash(es|ed)?)\\b"
@@ -63,8 +65,9 @@ end
 
 --- Whether a sentence may stand in a prompt as it is.
 ---@param text string
-local function is_fit(text)
-  return ep.count(text) <= MOST and not ep.re.find(FOREIGN, text)
+---@param most integer tokens
+local function is_fit(text, most)
+  return ep.count(text) <= most and not ep.re.find(FOREIGN, text)
 end
 
 --- How many words a text has.
@@ -77,7 +80,7 @@ end
 
 --- What went wrong and was not put right, as far as the answer says; or that it was.
 ---@param all string[]
----@return string|nil
+---@return string|nil failed, string|nil well
 local function outcome(all)
   local failed, well
   for _, one in ipairs(all) do
@@ -87,7 +90,7 @@ local function outcome(all)
       failed, well = one, nil
     end
   end
-  return failed or well
+  return failed, well
 end
 
 --- What was answered first: a short sentence with the one behind it.
@@ -102,59 +105,71 @@ local function opening(all)
   return nil
 end
 
---- What a message answered, in a line; `nil` where it says nothing.
+--- What a message answered, in a line.
 ---@param text string|nil
----@param is_summarized boolean whether a summary stands for it
----@return string|nil
-function accounts.line(text, is_summarized)
+---@return string
+function accounts.line(text)
   local all = sentences(text or "")
   if #all == 0 then
-    return nil
+    return WORKED
   end
-  local said = opening(all)
-  local is_told = said and (ep.re.find(FAILED, table.concat(all, " ")) ~= nil)
-  said = is_told and outcome(all) or said
-  return said and is_fit(said) and said or is_summarized and ELSEWHERE or nil
+  local failed, well = outcome(all)
+  if failed then
+    return is_fit(failed, MOST_OF_FAILURE) and failed or FAILURE
+  end
+  local is_told = well and ep.re.find(FAILED, table.concat(all, " ")) ~= nil
+  local said = is_told and well or opening(all)
+  return said and is_fit(said, MOST) and said or ANSWERED
 end
 
---- Whether a message is a person's and stays.
+--- Whether a person says something in a message.
 ---@param entries Columns
 ---@param place integer
----@param leaves table<integer, boolean> by number of exchange
-local function is_asked(entries, place, leaves)
-  return entries.role[place] == "user"
-    and entries.speaker[place] == "human"
-    and entries.sent[place] > 0
-    and not leaves[entries.exchange[place]]
+local function is_asked(entries, place)
+  return entries.role[place] == "user" and entries.speaker[place] == "human"
+end
+
+--- The exchanges of these messages that stand in the prompt now, by their numbers.
+---@param entries Columns
+---@param ... integer[]
+---@return table<integer, boolean>
+function accounts.leaving(entries, ...)
+  local leaves = {}
+  for _, places in ipairs({ ... }) do
+    for _, place in ipairs(places) do
+      local number = entries.exchange[place]
+      leaves[number] = leaves[number] or entries.sent[place] > 0
+    end
+  end
+  return leaves
 end
 
 --- A line for each message of a person that stays and whose whole answer leaves.
 ---@param job PlanJob
----@param leaving Exchange[]
----@param is_summarized boolean whether a summary stands for what leaves
+---@param leaves table<integer, boolean> the exchanges that leave now, by their numbers
 ---@return Insert[] lines, integer tokens
-function accounts.of(job, leaving, is_summarized)
-  local entries, leaves, lines, tokens = job.entries, {}, {}, 0
-  for _, one in ipairs(leaving) do
-    leaves[one.number] = true
-  end
-  local asked, answer = nil, nil
+function accounts.of(job, leaves)
+  local entries, lines, tokens = job.entries, {}, 0
+  local asked, answer, worked = nil, nil, false
   local function close()
-    local line = asked and answer and accounts.line(entries:text(answer), is_summarized)
-    if line then
+    if asked and worked then
+      local line = accounts.line(answer and entries:text(answer))
       lines[#lines + 1] = { op = "insert", after = asked, role = "assistant", text = line }
       tokens = tokens + ep.count(line) + FRAME
     end
   end
   for place = 1, entries.count do
-    if is_asked(entries, place, leaves) then
+    local is_left = leaves[entries.exchange[place]]
+    if is_asked(entries, place) then
       close()
-      asked, answer = place, nil
-    elseif entries.sent[place] > 0 and not leaves[entries.exchange[place]] then
+      -- What leaves takes its answer with it.
+      asked, answer, worked = entries.sent[place] > 0 and not is_left and place or nil, nil, false
+    elseif entries.sent[place] > 0 and not is_left then
       -- Some of the answer stays.
       asked = nil
-    elseif entries.role[place] == "assistant" and leaves[entries.exchange[place]] then
+    elseif entries.role[place] == "assistant" and is_left then
       answer = not entries.tools[place] and place or answer
+      worked = true
     end
   end
   return lines, tokens

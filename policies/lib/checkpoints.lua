@@ -48,7 +48,7 @@ local checkpoints = {}
 local function made(job, old, count, how)
   local leaving = talk.joined(old.work, old.asked, count)
   local places, freed = talk.places(leaving)
-  local lines, said = accounts.of(job, leaving, not how.drops)
+  local lines, said = accounts.of(job, accounts.leaving(job.entries, places))
   local kept, level, wish, least = old.tokens - freed + said, how.level(freed), 0, 0
   if not how.drops then
     wish, least = sizes.new(freed, level, how.room, how.own)

@@ -1,4 +1,4 @@
---- The talk: the exchanges of a conversation, and whose they are. Used by `ollm` and `staged`.
+--- The talk: the exchanges of a conversation, and whose they are. Used by all who keep a part of it.
 ---
 --- An exchange stays or leaves whole, so one in which a person wrote counts as a person's.
 local talk = {}
@@ -30,6 +30,16 @@ function talk.exchanges(entries)
     end
   end
   return all
+end
+
+--- The message of a person that the one at a place answers: the one right before it.
+---@param entries Columns
+---@param place integer
+---@return integer|nil
+function talk.question(entries, place)
+  local before = place - 1
+  local is_asked = before > 0 and entries.role[before] == "user" and entries.speaker[before] == "human"
+  return is_asked and entries.role[place] == "assistant" and before or nil
 end
 
 --- The places of exchanges, in order, and the tokens that they take.

@@ -5,8 +5,7 @@
 ---
 --- Hooks only; what they decide by stands in the modules of this folder and in `lib`, what a model
 --- is told in `prompts`. Those that are missing here (`tool_result` among them) are answered by the
---- built-in policy. `job.memo` holds `most`, what the summary that
---- was asked for last may take, and what the plan in the making leaves to checkpoints: `checkpoints`,
+--- built-in policy. `job.memo` holds what the plan in the making leaves to checkpoints: `checkpoints`,
 --- in tokens, and whether they are `forced` down; and the `unknown_mode` that was warned of last.
 local ageing = require("ageing")
 local assembly = require("assembly")
@@ -114,14 +113,13 @@ end
 ---@param job SummaryPromptJob
 ---@return SummaryPrompt
 function policy.summary_prompt(job)
-  job.memo.most = job.max_tokens
   return summarisation.prompt(job)
 end
 
 ---@param job VerifyJob
 ---@return boolean|Rejected|Seconded
 function policy.verify(job)
-  return validation.of(job, job.memo.most or 0)
+  return validation.of(job)
 end
 
 --- A system prompt is put together where it is Epitome's; all other texts are worded by the

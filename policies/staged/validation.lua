@@ -7,7 +7,8 @@ local verbatim = require("verbatim")
 
 local validation = {}
 
---- What opens what is added to a summary.
+--- What opens what is added to a summary. All of it stands under a heading of the profile
+--- (`missing_facts_heading`), so what was forgotten needs one of its own only behind the other.
 local VERBATIM, FORGOTTEN = "Word for word:", "Also:"
 
 --- The most that a compression may leave, so that the next one is not due at once.
@@ -53,7 +54,8 @@ end
 ---@param heading string|nil
 ---@return boolean
 function Added:take(text, heading)
-  local opening = heading and self.heading ~= heading and heading or nil
+  local is_new = heading ~= self.heading and (heading ~= FORGOTTEN or #self.lines > 0)
+  local opening = is_new and heading or nil
   local size = ep.count(text) + 1 + (opening and ep.count(opening) + 1 or 0)
   if size > self.room then
     return false
@@ -80,11 +82,10 @@ end
 --- as there is room, code last. One that holds too little even so, and less than one without a model, is
 --- not taken.
 ---@param job VerifyJob
----@param room integer what the summary may take
 ---@return boolean|Rejected|Seconded
-function validation.of(job, room)
+function validation.of(job)
   local pieces, held, extracted = verbatim.of(job.covered, job.mode), 0, 0
-  local all = added(room - ep.count(job.candidate) - 1)
+  local all = added(job.max_tokens - ep.count(job.candidate) - 1)
   all:word_for_word(pieces, false, job.candidate)
   for _, fact in ipairs(job.must_keep) do
     extracted = extracted + (fact.extracted and 1 or 0)

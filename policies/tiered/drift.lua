@@ -308,6 +308,17 @@ local function repeat_from(anchor, key)
   anchor.since = math.min(anchor.since, anchor.first[key] or NONE)
 end
 
+--- Whether a person ordered that something is done again and again.
+local function is_repeating_ordered(job)
+  local stated = job.memo.stated or {}
+  for _, text in ipairs({ job.memo.intent or "", stated.first or "", stated.revised or "" }) do
+    if matches(job.options.repeats_by, text) then
+      return true
+    end
+  end
+  return false
+end
+
 --- Is it progress? What was written once is not written again, and calls whose results stay the same
 --- are not made for ever, whatever stands between them: repeating counts against the exploring since
 --- then. Looking again at what left the prompt is none of it, since only calls behind the summary
@@ -334,7 +345,7 @@ local function is_standing_still(job, anchor)
   end
   local repeated = anchor.repeated + repeats
   return again or repeats > 0 and repeated >= job.options.drift_repeats - 1
-    and repeated > anchor.explored - anchor.since
+    and repeated > anchor.explored - anchor.since and not is_repeating_ordered(job)
 end
 
 --- Does the agent ask a clarifying question at once, in the middle of its work, where it did not

@@ -14,6 +14,7 @@
 --- - `bring`, `waited`: that a compression is made for what was found again, and at which size one
 ---   was tried last
 --- - `handed`: after how many compressions a fresh session was recommended
+--- - `left`: what the last summary that was planned leaves, and how many compressions there were before
 --- - `ahead`: that nothing is due, so that what is planned is planned in advance
 local drift = require("drift")
 local levels = require("levels")
@@ -65,6 +66,15 @@ local function is_resting(job)
     and job.tokens.total < at * (1 + job.options.minimum_gain)
 end
 
+--- Whether the last summary still lasts: the next one is due when the prompt has grown from one threshold
+--- to the other, wherever that one ended.
+---@param job TriggerJob
+local function is_lasting(job)
+  local left, opt = job.memo.left, job.options
+  local grows = share(job.model.limit, opt.summarize_at - opt.summarize_to)
+  return left ~= nil and left.before ~= job.compressions and job.tokens.total < left.size + grows
+end
+
 --- Whether the first two stages may find something: a file that holds what was written, or a result
 --- that stayed whole; and were not tried not long ago.
 ---@param job TriggerJob
@@ -103,7 +113,7 @@ function policy.trigger(job)
     return { level = "asked", reason = "asked for" }
   elseif job.memo.bring then
     return { level = "asked", reason = "what was said of the intent comes back" }
-  elseif levels.over(total, job, "summarize_at") and not is_resting(job) then
+  elseif levels.over(total, job, "summarize_at") and not (is_resting(job) or is_lasting(job)) then
     return { level = "soft", reason = "three quarters of the limit are in use" }
   elseif levels.over(total, job, "truncate_at") and is_worth_trying(job) then
     return { level = "soft", reason = "half of the limit is in use" }
@@ -125,6 +135,9 @@ function policy.plan(job)
   -- A budget that somebody set has no bound below it: it is filled.
   work.whole = work.whole or job.budgets.soft >= job.budgets.hard
   job.memo.tried = work.size
+  if work.summarize and not job.memo.ahead then
+    job.memo.left = { size = work.size, before = job.compressions }
+  end
   return stopping.in_plan(stages.orders(job, work), said)
 end
 

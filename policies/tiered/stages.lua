@@ -2,6 +2,7 @@
 ---
 --- The stop hooks decide which of them are gone through; each is given what the ones before made of
 --- the prompt.
+local accounts = require("accounts")
 local drift = require("drift")
 local intents = require("intent")
 local levels = require("levels")
@@ -25,6 +26,7 @@ local stages = {}
 ---@field spent boolean whether these were gone through
 ---@field summarize Order|nil
 ---@field covers table<integer, boolean> what that stands for
+---@field lines Insert[] what says that an answer is among it
 ---@field whole boolean whether the kernel is to make it fit in its own way
 ---@field handover boolean whether a fresh session is recommended
 
@@ -40,6 +42,7 @@ function stages.begin(job)
     spent = false,
     summarize = nil,
     covers = {},
+    lines = {},
     whole = false,
     handover = false,
   }
@@ -118,6 +121,9 @@ function stages.summarize(job, work)
   for _, step in ipairs(work.steps) do
     size = size - (work.covers[step.place] and 0 or step.saved)
   end
+  -- Behind what a person asked and the summary roles go on to alternate.
+  local lines, said = accounts.of(job, accounts.leaving(job.entries, covers))
+  work.lines, size = lines, size + said
   local target = summary.target(job, wanted - size, freed, size)
   work.summarize = { op = "summarize", entries = covers, target = target }
   work.size = size + target
@@ -164,6 +170,9 @@ function stages.orders(job, work)
     end
   end
   ops[#ops + 1] = work.whole and { op = "fit" } or work.summarize
+  for _, line in ipairs(work.whole and {} or work.lines) do
+    ops[#ops + 1] = line
+  end
   ops[#ops + 1] = work.handover and { op = "handover" } or nil
   local reason = work.whole and "nothing less is enough"
     or work.summarize and "older messages became a summary"

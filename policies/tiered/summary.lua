@@ -3,7 +3,7 @@
 --- One summary stands for everything but what stays: what is pinned, what states the intent, and
 --- the newest messages. The one before goes into it, made anew from what it stood for. `job.memo`
 --- holds `intent`, what the session is for; `stated`, the objective and the request; `artifacts`, the files that were written, and their
---- status; `saved`, what the summary saves; and `most`, what it may take.
+--- status; and `saved`, what the summary saves.
 local intents = require("intent")
 local share = require("numbers").share
 local talk = require("talk")
@@ -57,20 +57,21 @@ end
 ---@param all Exchange[]
 ---@param room integer
 ---@return table<integer, boolean> stays the numbers of these exchanges
+---@return Exchange|nil oldest of them
 local function newest(job, all, room)
-  local stays, taken = {}, 0
+  local stays, taken, oldest = {}, 0, nil
   local most = share(room, job.options.keep_recent_share)
   for at = #all, 1, -1 do
     local one = all[at]
     if at < #all and taken + one.tokens > most then
       break
     end
-    stays[one.number] = true
+    stays[one.number], oldest = true, one
     if not one.pinned then
       taken = taken + one.tokens
     end
   end
-  return stays
+  return stays, oldest
 end
 
 --- What it would stand for, and what that takes now. An exchange stays or leaves whole.
@@ -78,9 +79,15 @@ end
 ---@param room integer what there is for the summary and what stays, beside what is pinned
 ---@return integer[] covers, integer freed, boolean is_new whether some of it is not summed up yet
 function summary.covers(job, room)
-  local entries, stays = job.entries, newest(job, talk.exchanges(job.entries), room)
+  local entries, all = job.entries, talk.exchanges(job.entries)
+  local stays, oldest = newest(job, all, room)
   for place in pairs(intents.kept(job)) do
     stays[entries.exchange[place]] = true
+  end
+  -- Behind another question it would be read as the answer to that.
+  local question = oldest and oldest ~= all[#all] and talk.question(entries, oldest.places[1])
+  if question and not stays[entries.exchange[question]] then
+    stays[oldest.number] = nil
   end
   for place = 1, entries.count do
     if entries.pinned[place] or entries.role[place] == "system" then
@@ -152,7 +159,6 @@ end
 ---@param job SummaryPromptJob
 ---@return SummaryPrompt
 function summary.prompt(job)
-  job.memo.most = job.max_tokens
   if job.memo.stated then
     job.memo.stated = intents.by_goal(job.memo.stated, job.goals, job.options.field_tokens)
   end
@@ -184,7 +190,7 @@ end
 ---@param job VerifyJob
 ---@return boolean|Rejected|Seconded
 function summary.verify(job)
-  local most = job.memo.most or 0
+  local most = job.max_tokens
   local heading = ep.re.match("(?m)^## .+$", ep.prompt("sections"))
   local says = has_sections(most, job.options) and under(job.candidate, heading) or job.candidate
   if not ep.re.find("[\\p{L}\\p{N}]", says) then

@@ -4,17 +4,23 @@
 --- made from what was said, so it says what those exchanges came to as well.
 local exchanges = require("exchanges")
 local share = require("numbers").share
+local talk = require("talk")
 
 local net = {}
 
 --- Of the exchanges, oldest first, how many are too many, and what the others take. The newest stay,
---- up to so many tokens, the very newest in any case.
-local function cut(all, most)
+--- up to so many tokens, the very newest in any case; an answer not without its question, since behind
+--- another one it would be read as the answer to that.
+local function cut(entries, all, most)
   local kept = 0
   for at = #all, 1, -1 do
     local size = all[at].pinned and 0 or all[at].lean
     if at < #all and kept + size > most then
-      return at, kept
+      local behind = all[at + 1]
+      if at + 1 == #all or behind.pinned or not talk.question(entries, behind.places[1]) then
+        return at, kept
+      end
+      return at + 1, kept - behind.lean
     end
     kept = kept + size
   end
@@ -33,7 +39,7 @@ function net.of(job, mark)
     one.lean = one.places[1] < (mark or 0) and one.lean or one.sent
   end
   local room = math.min(job.target, job.max_tokens) - job.floor
-  local last, kept = cut(all, share(room, job.options.keep_at_most))
+  local last, kept = cut(entries, all, share(room, job.options.keep_at_most))
   local covers = {}
   for at = 1, last do
     if not all[at].pinned then

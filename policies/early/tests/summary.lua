@@ -1,11 +1,12 @@
 --- What: everything but what is protected and the latest three messages, in one pass (RULES 42).
 local talk = require("tests.support.talk")
 
---- The operations under a limit, each as `{ op, its messages, target }`.
+--- The operations under a limit, each as `{ op, its messages, target }`, a line as `{ op, the message before
+--- it, text }`.
 local function ops_of(t, job, options)
   local ops = {}
   for at, op in ipairs(t.hook("plan", job, options).ops) do
-    ops[at] = { op.op, op.entries or { op.entry }, op.target }
+    ops[at] = { op.op, op.entries or { op.entry or op.after }, op.target or op.text }
   end
   return ops
 end
@@ -22,6 +23,13 @@ return {
     })
     check(t, "u400 a800 x1200 a800 u300 a400 u100!", 8000, { options = { keep_messages = 1 } }, {
       { "summarize", { 2, 3, 4, 5, 6, 7, 8 }, 975 },
+    })
+  end,
+
+  --- Behind another question the first of the latest would be read as the answer to that.
+  test_an_answer_stays_with_its_question = function(t)
+    check(t, "u400 a800 x1200 a800 u300 a400 u100!", 8000, { options = { keep_messages = 2 } }, {
+      { "summarize", { 2, 3, 4, 5, 6 }, 800 },
     })
   end,
 
@@ -60,15 +68,22 @@ return {
   --- 20 % of 4000 are 800: the task has them first, then the newest, and the rest goes into the
   --- summary.
   test_demands_have_their_share = function(t)
+    -- What a line takes, whatever a token is.
+    local line = ep.count("a says 3") + 4
     local texts = { [2] = "It must be fast.", [4] = "And must be small.", [5] = "And must fit." }
     check(t, "u400 a900 u300 u300 a900 u50 a100 u100!", 5000, { texts = texts }, {
-      { "summarize", { 3, 6 }, 400 },
+      { "summarize", { 3, 6 }, 400 - 2 * line },
+      { "insert", { 2 }, "a says 3" },
+      { "insert", { 5 }, "a says 6" },
     })
     check(t, "u400 a900 u300 u300 a900 u50 a100 u100!", 4000, { texts = texts }, {
-      { "summarize", { 3, 4, 6 }, 350 },
+      { "summarize", { 3, 4, 6 }, 350 - 2 * line },
+      { "insert", { 2 }, "a says 3" },
+      { "insert", { 5 }, "a says 6" },
     })
     check(t, "u900 a900 u300 u300 a900 u50 a100 u100!", 4000, { texts = texts }, {
-      { "summarize", { 2, 3, 6 }, 450 },
+      { "summarize", { 2, 3, 6 }, 450 - line },
+      { "insert", { 5 }, "a says 6" },
     })
   end,
 

@@ -181,7 +181,7 @@ return {
       t.eq({ #ops, ops[2].op, ops[2].after, ops[2].role }, { 2, "insert", 2, "assistant" })
       return ops[2].text
     end
-    local elsewhere = "My answer is in the summary."
+    local answered = "I answered that."
     for answer, expected in pairs({
       ["Sure, let me look.\n\n**It cannot parse** `null` there [1]. I went on."] = "It cannot parse null there .",
       ["**Do not merge.** The branch looks fine otherwise."] = "Do not merge. The branch looks fine otherwise.",
@@ -189,21 +189,27 @@ return {
       ["The first run failed with a timeout. I fixed it, and all tests pass."] = "I fixed it, and all tests pass.",
       ["Let me check whether the build fails. All 120 tests pass."] = "All 120 tests pass.",
       ["It worked at first. Then the deploy failed on staging."] = "Then the deploy failed on staging.",
-      ["The bug is in `__init__.py`: it breaks when n < 0 or arr[0] is None."] = elsewhere,
-      ["As said in e12, see 613b92bc for all of the rest."] = elsewhere,
+      ["The bug is in `__init__.py`: it breaks when n < 0 or arr[0] is None."] = answered,
+      ["As said in e12, see 613b92bc for all of the rest."] = answered,
       ["<thinking>a secret plan here</thinking>The answer is forty two."] = "The answer is forty two.",
       ["| a | b |\n| 1 | 2 |\nThe second row counts here."] = "The second row counts here.",
     }) do
       t.eq(line(answer), expected, answer)
     end
-    -- Without a summary there is none to point to.
+    -- What a summary holds is not known when it is planned, so the line does not depend on one.
     local said = {}
     for place = 1, job.entries.count do
       said[place] = "See `__init__.py` and arr[0] there."
     end
     job.entries.text = said
     local ops = t.hook("plan", job, { compression_strategy = "truncate" }).ops
-    t.eq({ #ops, ops[1].op }, { 1, "drop" })
+    t.eq({ #ops, ops[1].op, ops[2].text }, { 2, "drop", answered })
+    -- Work without a word.
+    for place = 1, job.entries.count do
+      said[place] = "```\n1\n```"
+    end
+    ops = t.hook("plan", job).ops
+    t.eq({ #ops, ops[2].text }, { 2, "I worked on that." })
   end,
 
   test_who_compresses_earlier_gets_more_room = function(t)

@@ -86,7 +86,7 @@ return {
     for at, asked in pairs({ planning = first, debugger = second }) do
       has(t, asked.system, { ep.prompt("level-2"):lower():sub(1, -2), FOCUS[at][1] })
     end
-    t.eq(memo, { most = 780 })
+    t.eq(memo, {})
   end,
 
   test_the_mode_user_has_the_teams_own_words = function(t)
@@ -97,9 +97,9 @@ return {
   end,
 
   test_the_request_names_the_room_and_leaves_places_for_the_host = function(t)
-    local asked, memo = ask(t, 3)
+    local asked = ask(t, 3)
     has(t, asked.user, { "780 tokens", "{conversation}", "{must_keep}" })
-    t.eq({ asked.max_tokens, memo.most }, { 780, 780 })
+    t.eq(asked.max_tokens, 780)
     -- What has to stand word for word has room, too, up to a quarter.
     local line = "[DECISION] Use nom - LOCKED"
     local function wanted(text)
@@ -138,19 +138,19 @@ return {
         local extracted = text:sub(1, 2) ~= "!!"
         list[at] = { text = text:gsub("^!+", ""), found = text:sub(1, 1) ~= "!", extracted = extracted }
       end
-      local job = { candidate = "A summary.", must_keep = list, memo = { most = room } }
+      local job = { candidate = "A summary.", must_keep = list, max_tokens = room }
       job.covered = talk.covered({})
       return t.hook("verify", job, options)
     end
     t.eq(verify({}, 100), true)
     t.eq(verify({ "a", "b" }, 100), true)
     t.eq(verify({ "a", "!src/b.rs", "!No new files." }, 100), {
-      append = "Also:\n- src/b.rs\n- No new files.",
+      append = "- src/b.rs\n- No new files.",
     })
     -- One token less than the first of them needs.
-    local room = ep.count("A summary.") + ep.count("Also:") + ep.count("- src/b.rs") + 2
+    local room = ep.count("A summary.") + ep.count("- src/b.rs") + 1
     t.eq(verify({ "a", "!src/b.rs" }, room), true)
-    t.eq(verify({ "a", "!src/b.rs" }, room + 1), { append = "Also:\n- src/b.rs" })
+    t.eq(verify({ "a", "!src/b.rs" }, room + 1), { append = "- src/b.rs" })
     local reject = "it holds 1 of 3 facts, and without a model it would be 3"
     t.eq(verify({ "a", "!src/b.rs", "!src/c.rs" }, room).reject, reject)
     -- An extract would hold no more.

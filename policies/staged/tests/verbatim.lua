@@ -20,7 +20,7 @@ local function added(t, mode, more)
     candidate = "A summary.",
     must_keep = {},
     covered = talk.covered(SAID),
-    memo = { most = 400 },
+    max_tokens = 400,
   }
   for key, value in pairs(more or {}) do
     job[key] = value
@@ -64,10 +64,9 @@ return {
     local lines = "Word for word:\n" .. DECISIONS .. "\nAlso:\n- src/lexer.rs"
     local more = { must_keep = facts }
     t.eq(added(t, "developer", more), lines .. "\nWord for word:\n" .. CODE)
-    more.memo = { most = ep.count("A summary.") + ep.count(lines) + 8 }
+    more.max_tokens = ep.count("A summary.") + ep.count(lines) + 8
     t.eq(added(t, "developer", more), lines)
-    more.memo = { most = 12 }
-    t.eq(added(t, "developer", { memo = more.memo }), nil)
+    t.eq(added(t, "developer", { max_tokens = 12 }), nil)
   end,
 
   -- Without a model, too: what holds it stays in its place, the newest first, within a share of the

@@ -194,6 +194,22 @@ return {
     t.eq(triggers(t, all, { options = options }), {})
   end,
 
+  --- Who was told to do something again and again does what was asked for.
+  test_what_was_ordered_is_done_again_and_again = function(t)
+    local all = {}
+    for at = 1, 6 do
+      all[at] = run("pytest tests/test_export.py", "2 passed")
+    end
+    local function found(order)
+      local options = { drift_messages = 20 }
+      return triggers(t, all, { before = before({ { "u", 20, order } }), options = options })
+    end
+    t.eq(found("Run the test 10 times each time I say go, and count the failures."), {})
+    t.eq(found("Watch the deployment every minute and tell me when it is ready."), {})
+    t.eq(found("Führe den Test alle 5 Minuten aus."), {})
+    t.eq(found("Run the test of the export and mend it."), { "no progress" })
+  end,
+
   -- "Repeating a call counts against the exploring that is normal, also when calls are interleaved"
   test_the_same_calls_in_turn = function(t)
     local tests, file = run("pytest tests/test_export.py", "2 passed"), read("src/parser.py")

@@ -65,6 +65,17 @@ return {
     t.eq(answer(t, 7600, { stalled_at = 7400 }), "soft")
   end,
 
+  --- What a summary left lasts a quarter of the limit, whatever it left, unless the window is full.
+  test_a_summary_lasts = function(t)
+    local function due(total, compressions)
+      local memo = { left = { size = 5200, before = 1 }, tried = total }
+      return answer(t, total, { compressions = compressions, memo = memo })
+    end
+    t.eq({ due(7600, 2), due(7699, 2), due(7700, 2), due(8501, 2) }, { false, false, "soft", "hard" })
+    -- One that was planned and not made, or was undone, left nothing.
+    t.eq(due(7600, 1), "soft")
+  end,
+
   -- "`compress` typed in a chat"
   test_compress_and_context_status_are_typed = function(t)
     t.eq(answer(t, 100, { cause = "manual" }), "asked")

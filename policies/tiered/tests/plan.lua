@@ -113,6 +113,39 @@ return {
     t.eq(job.memo.intent, "Please compare the two drafts of the report.")
   end,
 
+  --- Behind what people asked roles go on to alternate, and the summary that stands behind it is as large
+  --- as it would be without.
+  test_a_line_where_an_answer_left = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "c", 100 }, { "r", 500 } }, { { "u", 60, "And what does the second one leave out?" } },
+      { { "a", 600, "It leaves out the costs." } }, { { "u", 40, "Add them to the first one, please." } },
+      newest())
+    local job = talk.job(t, messages, 2200)
+    local _, orders = talk.ops(t, job)
+    local lines = {}
+    for _, op in ipairs(orders.ops) do
+      if op.op == "insert" then
+        lines[#lines + 1] = { op.after, op.role, op.text }
+      end
+    end
+    t.eq(lines, { { 2, "assistant", "I worked on that." }, { 5, "assistant", "It leaves out the costs." } })
+    t.eq(job.memo.left.before, job.compressions)
+  end,
+
+  --- Behind another question an answer would be read as the answer to that.
+  test_an_answer_leaves_with_its_question = function(t)
+    local function covers(question)
+      local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+        { { "a", 900 }, { "u", question, "And what does the second one leave out?" }, { "a", 100 } },
+        { { "u", 40, "Add them to the first one, please." }, { "a", 30 }, { "u", 30, "And now?" } })
+      local job = talk.job(t, messages, 2000, { total = 1700 })
+      return talk.ops(t, job, { intent_share = 0.08 })[1][2]
+    end
+    -- The question is too long to stay for itself; a short one stays, and so does its answer.
+    t.eq(covers(200), { 3, 4, 5 })
+    t.eq(covers(10), { 3 })
+  end,
+
   --- What is planned while nothing is due is the summary that comes next, from 70 % on: models write it
   --- in advance.
   test_a_summary_is_drafted_in_advance = function(t)
@@ -165,7 +198,9 @@ return {
       { { "a", 700 }, { "u", 60, "Now write the second one anew, in English." } },
       { { "a", 400 }, { "u", 10, "go on" }, { "a", 300 } }, newest())
     local job = talk.job(t, messages, 2200)
-    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 7 }, 650 })
+    -- Beside two lines.
+    local line = ep.count("a says 3") + 4
+    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 7 }, 650 - 2 * line })
     t.eq(job.memo.intent, "Now write the second one anew, in English.")
     t.eq(talk.ops(t, job, { intent_share = 0.075 })[1][2], { 3, 5, 6, 7 })
     t.eq(talk.ops(t, job, { intent_share = 0.03 })[1][2], { 2, 3, 5, 6, 7 })

@@ -16,7 +16,7 @@ local function summary(without, said)
 end
 
 local function verify(t, candidate, more)
-  local job = { candidate = candidate, tokens = 100, memo = { most = 400 } }
+  local job = { candidate = candidate, tokens = 100, max_tokens = 400, memo = {} }
   for key, value in pairs(more or {}) do
     job[key] = value
   end
@@ -33,7 +33,7 @@ return {
     }
     local prompt = t.hook("summary_prompt", { op = "summarize", max_tokens = 400, memo = memo })
     t.eq(prompt.sections, SECTIONS)
-    t.eq({ prompt.style, prompt.max_tokens, memo.most }, { "separate", 400, 400 })
+    t.eq({ prompt.style, prompt.max_tokens }, { "separate", 400 })
     for _, piece in ipairs({
       "{conversation}", "{must_keep}", "critical and must not be lost:\nWrite the notes.\n",
       "- docs/notes.md (on disk as written)", "no more than 400 tokens", "each with its reason",
@@ -50,7 +50,7 @@ return {
     t.eq(prompt.sections, nil)
     t.ok(prompt.user:find("must not be lost:\nWrite the notes.\n", 1, true), prompt.user)
     t.ok(not prompt.user:find("##", 1, true), prompt.user)
-    t.eq(verify(t, "The notes are begun.", { memo = { most = 399 } }), true)
+    t.eq(verify(t, "The notes are begun.", { max_tokens = 399 }), true)
   end,
 
   --- An active goal is what the session is for.
@@ -76,7 +76,7 @@ return {
       { path = "a.md", status = "on disk as written" }, { path = "b.md", status = "changed since" },
     }
     local more = {
-      memo = { most = 400, artifacts = artifacts },
+      memo = { artifacts = artifacts },
       must_keep = { { text = "port 8080", found = false }, { text = "x = 1", found = true } },
     }
     local added = { append = "Also: b.md (changed since); port 8080" }
@@ -123,9 +123,9 @@ return {
     local function append(more)
       return verify(t, summary(), more).append
     end
-    t.eq(append({ memo = { most = 400, stated = stated } }),
+    t.eq(append({ memo = { stated = stated } }),
       "Objective, as first stated: Write the notes.")
-    t.eq(verify(t, summary(), { memo = { most = 105, stated = stated } }), true)
+    t.eq(verify(t, summary(), { max_tokens = 105, memo = { stated = stated } }), true)
   end,
 
   --- Each file is listed once, with what became of it last.

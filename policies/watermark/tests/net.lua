@@ -39,6 +39,15 @@ return {
     check(t, words, 3000, { cause = "hard" }, { { "summarize", 2, 5, 1150 }, { "clear_tools", 6, 7 } })
   end,
 
+  --- Behind another question an answer would be read as the answer to that.
+  test_an_answer_leaves_with_its_question = function(t)
+    local more = { watermark = 2, cause = "hard" }
+    check(t, "u600 x400 u600 a100 u10", 1500, more, { { "summarize", 2, 6, 640 } })
+    check(t, "u600 x400 u100 a100 u10", 1200, more, { { "summarize", 2, 4, 290 } })
+    -- The very newest stays.
+    check(t, "u600 x400 u600 a100", 1500, more, { { "summarize", 2, 5, 550 } })
+  end,
+
   test_the_newest_stays_however_large = function(t)
     check(t, "u600 a600 m40 u600 x800", 1900, { cause = "hard", watermark = 4 }, {
       { "summarize", 2, 6, 50 },

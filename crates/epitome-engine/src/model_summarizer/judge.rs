@@ -106,7 +106,7 @@ impl SummaryContext<'_> {
             must_keep: self.facts(&text, job, must_keep).await,
             candidate: text.clone(),
             tokens,
-            max_tokens: job.most,
+            max_tokens: job.most.saturating_sub(job.measure.size(&self.addition(""))),
             texts: &texts,
         };
         let verdict = self.council.ask(&mut asked).await.value;
@@ -120,7 +120,7 @@ impl SummaryContext<'_> {
             }
             Some(VerifyAnswer::Second(more)) => {
                 let text = match more.append.as_deref().map(str::trim) {
-                    Some(append) if !append.is_empty() => format!("{text}\n{append}"),
+                    Some(append) if !append.is_empty() => text + &self.addition(append),
                     _ => text,
                 };
                 (text, more.confidence)
@@ -130,6 +130,16 @@ impl SummaryContext<'_> {
             return Err(failed(format!("with what a policy added it exceeds {} tokens", job.most)));
         }
         Ok(JudgedSummary { text, confidence })
+    }
+
+    /// What a policy adds to a summary as it stands there. By the heading above it it is told from what the
+    /// model wrote, which stands again in larger summaries: what is added holds of this one alone.
+    fn addition(&self, append: &str) -> String {
+        match &*self.terms.summaries.missing_facts_heading {
+            "" => format!("\n{append}"),
+            heading if append.starts_with(heading) => format!("\n{append}"),
+            heading => format!("\n{heading}\n{append}"),
+        }
     }
 
     /// What should be in a summary, and what is; and what would be in one that is written without a

@@ -154,7 +154,7 @@ fn own_words<'t>(text: &'t str, openings: &[&str]) -> &'t str {
     text[..ends.min().unwrap_or(text.len())].trim_end()
 }
 
-/// Several texts as one: section by section where all of them have these.
+/// Several texts as one: section by section where all of them have these, each line of a section once.
 fn joined(texts: &[&str], headings: &[String]) -> String {
     let sections: Option<Vec<_>> = texts.iter().map(|text| sections(text, headings)).collect();
     let Some(all) = sections.filter(|_| texts.len() > 1 && !headings.is_empty()) else {
@@ -168,6 +168,8 @@ fn joined(texts: &[&str], headings: &[String]) -> String {
         } else {
             lines.truncate(1);
         }
+        let mut told = BTreeSet::new();
+        lines.retain(|line| told.insert(line.trim()));
         format!("{heading}\n{}", lines.join("\n"))
     };
     headings.iter().enumerate().map(section).collect::<Vec<_>>().join("\n\n")
@@ -358,6 +360,8 @@ mod tests {
         let headings = headings(&["## Done", "## Open"]);
         assert_eq!(joined(&both, &headings), "## Done\n- a\n- b\n\n## Open\n- c");
         assert_eq!(joined(&both[..1], &headings), both[0]);
+        let again = ["## Done\n- a\n- b\n## Open\n- c", "## Done\n- b\n- d\n## Open\n- c"];
+        assert_eq!(joined(&again, &headings), "## Done\n- a\n- b\n- d\n\n## Open\n- c");
         assert_eq!(joined(&["a", "b"], &headings), "a\nb");
         assert_eq!(joined(&["a", "b"], &[]), "a\nb");
         let none = ["## Done\nnone\n## Open\nnone"; 2];

@@ -42,6 +42,8 @@ pub(super) struct Outcome {
     pub(super) at: Vec<usize>,
     /// The share of the conversation that each freed.
     pub(super) freed: Vec<f64>,
+    /// The restore points that were made by themselves.
+    pub(super) points: usize,
     /// How often it started over.
     pub(super) rollovers: usize,
     /// The levels that each checkpoint came through.
@@ -49,6 +51,8 @@ pub(super) struct Outcome {
     pub(super) merged: BTreeSet<String>,
     /// Prompts with a checkpoint, and those among them with words of the model.
     pub(super) worded: [usize; 2],
+    /// Prompts with two messages of one role behind each other, which templates refuse.
+    pub(super) in_a_row: Vec<String>,
     /// Prompts without something that stands for good.
     pub(super) without: Vec<String>,
     /// The fullest prompt, as a share of its limit.
@@ -88,6 +92,7 @@ impl Outcome {
                     self.merged.extend(merged.iter().cloned());
                 }
                 EventKind::CompressionError { cause, .. } => self.refused.push(cause.clone()),
+                EventKind::AutoSnapshotCreated { .. } => self.points += 1,
                 EventKind::RolloverComplete { .. } => self.rollovers += 1,
                 EventKind::Compressed { .. } => {
                     let [before, after] = event.tokens;
@@ -102,6 +107,11 @@ impl Outcome {
 
     fn sent(&mut self, turn: usize, prompt: &Prompt) {
         assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
+        let roles = roles(&prompt.bytes);
+        let twice = |two: &&[String]| two[0] == two[1] && two[0] != "tool";
+        if let Some(two) = roles.windows(2).find(twice) {
+            self.in_a_row.push(format!("{turn}: {}", two[0]));
+        }
         let text = readable(&prompt.bytes);
         if prompt.by[1].checkpoints > 0 {
             self.worded[0] += 1;
@@ -115,6 +125,17 @@ impl Outcome {
             }
         }
     }
+}
+
+/// Who says the messages of a prompt, but for the system and for notes, which the client for models puts
+/// where a template takes them.
+fn roles(prompt: &[u8]) -> Vec<String> {
+    let prompt: Value = serde_json::from_slice(prompt).unwrap();
+    let is_note =
+        |said: &&Value| said["content"].as_str().is_some_and(|it| it.starts_with("<epitome-note>"));
+    let said = prompt["messages"].as_array().unwrap().iter().filter(|it| !is_note(it));
+    let said = said.map(|message| message["role"].as_str().unwrap().to_owned());
+    said.filter(|role| role != "system").collect()
 }
 
 /// All texts of a prompt.

@@ -92,6 +92,8 @@ fn check(profile: &str, size: u64, style: &Style) -> Outcome {
     let one = row(profile, size, style);
     assert!(one.fullest <= 1.0, "{}", one.fullest);
     assert_eq!(one.without, Vec::<String>::new());
+    assert_eq!(one.in_a_row, Vec::<String>::new());
+    assert_eq!(one.points, one.at.len());
     assert!(one.is_ladder(), "{:?}", one.levels);
     assert!(!one.is_rapid(), "{:?}", one.freed);
     one
