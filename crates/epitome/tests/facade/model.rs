@@ -291,7 +291,9 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
     talk.say("assistant", "I mind stage_one.");
     talk.chat(20);
     let prompt = talk.compressed();
-    assert!(text(&prompt).contains("Nothing was said of stage_one.\\nMind src/main.rs."));
+    // Under a heading, so that it is told from what the model wrote.
+    let said = "Nothing was said of stage_one.\\nAlso said:\\nMind src/main.rs.";
+    assert!(text(&prompt).contains(said), "{}", text(&prompt));
     let history = SessionAdmin::new(journal, Profile::default()).history(Some("talk")).unwrap();
     assert_eq!(history.in_force().unwrap().outcome.confidence, 0.25);
     let shown = shown.lock().unwrap();
