@@ -116,6 +116,13 @@ fn client() {
             let answer = post_body(&host, &format!("{path}/v1/messages"), &body);
             assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
         }
+        Ok("stray") => {
+            let (host, path) = address("ANTHROPIC_BASE_URL");
+            let token = path.split('/').nth(1).unwrap();
+            let answer = post(&host, &format!("/{token}/v1beta/models/gemini:generateContent"));
+            assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+            assert!(post(&host, "/v1/messages").starts_with("HTTP/1.1 403"));
+        }
         Ok("wait") => {
             std::fs::OpenOptions::new().write(true).create_new(true).open("ready").unwrap();
             std::thread::sleep(std::time::Duration::from_secs(600));
@@ -250,6 +257,13 @@ fn what_was_refused_here_did_not_pass() {
     assert_eq!((ran.code, upstream.records().len()), (0, 0), "{ran:?}");
     let last = ran.err.lines().last().unwrap();
     assert_eq!(last, "epitome: no request came through, 1 other request not taken (1 with 400)");
+
+    // Nor did what belongs to no upstream, or came without the token.
+    let ran = run(&place, &["--anthropic-upstream", &upstream.url()], "stray");
+    assert_eq!((ran.code, upstream.records().len()), (0, 0), "{ran:?}");
+    let last = ran.err.lines().last().unwrap();
+    let both = "2 other requests not taken (1 with 403, 1 with 404)";
+    assert_eq!(last, format!("epitome: no request came through, {both}"));
 }
 
 #[test]

@@ -82,8 +82,9 @@ pub(crate) async fn handle(
     };
     answered.unwrap_or_else(|fault| {
         tracing::warn!(status = fault.status.as_u16(), "{}", fault.message);
-        if let Some(line) = open.line.take() {
-            app.put(&line.refused(fault.status, app.now()));
+        match open.line.take() {
+            Some(line) => app.put(&line.refused(fault.status, app.now())),
+            None => app.ledger.turned_away(fault.status),
         }
         refused(&fault, asked.manner())
     })

@@ -20,6 +20,7 @@ use std::time::{Duration, SystemTime};
 
 use epitome::{CachePrices, PaidArm, Price};
 use epitome_types::TokenUsage;
+use http::StatusCode;
 
 use self::book::{AccountKey, Book, BookAccounts};
 pub(crate) use self::exchange::{
@@ -276,6 +277,11 @@ impl UsageLedger {
             let own = tenants.entry(tenant.clone()).or_insert_with(|| Books::new(all.started));
             own.record(exchange, known.as_ref(), &self.terms);
         }
+    }
+
+    /// Counts a request that belongs to no upstream.
+    pub(crate) fn turned_away(&self, status: StatusCode) {
+        *self.lock().all.untaken.entry(status.as_u16()).or_default() += 1;
     }
 
     /// All figures as they stand.
