@@ -262,3 +262,47 @@ fn a_report_names_what_was_lost_without_the_keys_in_it() {
     let told = place.run(["replay", "in.json", "--max-tokens", "600", "--json"]).text().to_owned();
     assert!(told.contains("with [redacted] in") && !told.contains(&key), "{told}");
 }
+
+/// Files of one name in several folders are several files: each that left is named, as it was said.
+#[test]
+fn files_of_one_name_are_told_apart() {
+    let files = [
+        "packages/web/src/index.ts",
+        "packages/api/src/index.ts",
+        "services/mail/src/index.ts",
+        "crates/a/src/lib.rs",
+        "crates/b/src/lib.rs",
+        "/etc/nginx/conf/site.conf",
+        "/opt/other/conf/site.conf",
+        "./tools/run_all.py",
+    ];
+    let place = Place::new();
+    let talk = files.iter().enumerate().flat_map(|(at, file)| {
+        let done = format!("Step {at} is done; {} lines of log were read. ", at * 37 + 5);
+        [
+            json!({"role": "user", "content": format!("Now have a look at {file} and go on.")}),
+            json!({"role": "assistant", "content": done.repeat(20)}),
+        ]
+    });
+    let last = json!({"role": "user", "content": "Go on."});
+    let messages: Vec<_> = talk.chain([last]).collect();
+    place.write("in.json", json!({"model": "claude-sonnet-4-5", "messages": messages}).to_string());
+    for ratio in ["4", "30"] {
+        let args =
+            ["compress", "--ratio", ratio, "in.json", "-o", "out.json", "--report", "r.json"];
+        place.run(args);
+        let (report, prompt) = (place.read_json("r.json"), place.read_json("out.json").to_string());
+        let kept = &report["must_keep"];
+        let lost = kept["lost"].as_array().unwrap().iter();
+        let lost: Vec<&str> = lost
+            .filter(|fact| fact["kind"] == "path")
+            .map(|fact| fact["text"].as_str().unwrap())
+            .collect();
+        let spelled = files.map(|file| file.trim_start_matches("./"));
+        let mut left: Vec<&str> =
+            spelled.into_iter().filter(|file| !prompt.contains(file)).collect();
+        left.sort_unstable();
+        assert_eq!((&lost, &kept["paths"][1]), (&left, &json!(files.len())), "{kept}");
+        assert!(ratio == "4" || left.len() > 3, "{prompt}");
+    }
+}

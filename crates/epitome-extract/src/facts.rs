@@ -15,6 +15,7 @@ use crate::log_lines;
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::spoken;
+use crate::told_files::ToldFiles;
 use crate::typed_text::TypedText;
 use crate::unit::TextUnit;
 use crate::words;
@@ -27,7 +28,7 @@ pub struct MustKeepFacts {
     pub lines: BTreeSet<String>,
     /// Sentences in which a person orders or forbids something and has not taken it back.
     pub constraints: BTreeSet<String>,
-    /// Paths (by their last two parts) and file names.
+    /// Files, each by the longest spelling of its path.
     pub paths: BTreeSet<String>,
     /// Names and codes of errors, and what logs say of failures.
     pub errors: BTreeSet<String>,
@@ -43,13 +44,14 @@ impl MustKeepFacts {
         let constraints = constraints(&talk).into_keys().collect();
         let mut out = Self { constraints, ..Self::default() };
         let mut mentioned: FxHashMap<String, u32> = FxHashMap::default();
+        let mut paths: BTreeSet<String> = BTreeSet::new();
         for entry in &talk {
             let text = said(entry);
             let mut here: BTreeSet<&str> = BTreeSet::new();
             for mention in refs::mentions(&text) {
-                let name = mention.canonical(&text);
+                let name = mention.spelling(&text);
                 match mention.kind {
-                    RefKind::Path | RefKind::File => _ = out.paths.insert(name.to_owned()),
+                    RefKind::Path | RefKind::File => _ = paths.insert(name.to_owned()),
                     RefKind::Error => _ = out.errors.insert(name.to_owned()),
                     RefKind::Ident | RefKind::Id => _ = here.insert(name),
                     _ => {}
@@ -58,6 +60,8 @@ impl MustKeepFacts {
             out.errors.extend(log_lines::failures(&text).map(str::to_owned));
             here.into_iter().for_each(|name| *mentioned.entry(name.to_owned()).or_default() += 1);
         }
+        let files = ToldFiles::from_spellings(paths.iter().map(String::as_str));
+        out.paths = files.names().map(str::to_owned).collect();
         out.identifiers =
             mentioned.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect();
         out
@@ -93,11 +97,12 @@ impl MustKeepFacts {
         let lost = |facts: &BTreeSet<String>, holds: fn(&FactIndex, &str) -> bool| {
             facts.iter().filter(|fact| !holds(&held, fact)).cloned().collect()
         };
+        let files = held.files(&self.paths);
         let says = |line: &String| entries.iter().any(|entry| said(entry).contains(&**line));
         Self {
             lines: self.lines.iter().filter(|line| !says(line)).cloned().collect(),
             constraints: lost(&self.constraints, FactIndex::says),
-            paths: lost(&self.paths, FactIndex::names),
+            paths: self.paths.iter().filter(|path| !files.contains(&***path)).cloned().collect(),
             errors: lost(&self.errors, FactIndex::names),
             identifiers: lost(&self.identifiers, FactIndex::names),
         }
@@ -107,18 +112,18 @@ impl MustKeepFacts {
     pub fn kept(&self, prompt: &[&Entry], left: &[Passage]) -> FactCounts {
         let prompt = FactIndex::of(prompt.iter().map(|entry| said(entry)));
         let left = FactIndex::of(left.iter().map(|passage| passage.text.clone()));
+        let files = [&prompt, &left].map(|index| index.files(&self.paths));
         let mut out = FactCounts::default();
-        let mut count = |facts: &BTreeSet<String>,
-                         holds: fn(&FactIndex, &str) -> bool|
-         -> [u32; 2] {
-            let lost: Vec<&String> = facts.iter().filter(|fact| !holds(&prompt, fact)).collect();
-            out.recallable += lost.iter().filter(|fact| holds(&left, fact)).count() as u32;
+        let mut count = |facts: &BTreeSet<String>, holds: &dyn Fn(usize, &str) -> bool| {
+            let lost: Vec<&String> = facts.iter().filter(|fact| !holds(0, fact)).collect();
+            out.recallable += lost.iter().filter(|fact| holds(1, fact)).count() as u32;
             [(facts.len() - lost.len()) as u32, facts.len() as u32]
         };
-        let constraints = count(&self.constraints, FactIndex::says);
-        let paths = count(&self.paths, FactIndex::names);
-        let errors = count(&self.errors, FactIndex::names);
-        let identifiers = count(&self.identifiers, FactIndex::names);
+        let indexes = [&prompt, &left];
+        let constraints = count(&self.constraints, &|at, fact| indexes[at].says(fact));
+        let paths = count(&self.paths, &|at, fact| files[at].contains(fact));
+        let errors = count(&self.errors, &|at, fact| indexes[at].names(fact));
+        let identifiers = count(&self.identifiers, &|at, fact| indexes[at].names(fact));
         FactCounts { constraints, paths, errors, identifiers, ..out }
     }
 }
@@ -175,15 +180,19 @@ fn on_one_line(sentence: &str) -> String {
 /// Texts, read once for many look-ups.
 struct FactIndex {
     names: BTreeSet<String>,
+    /// Those that spell paths.
+    paths: BTreeSet<String>,
     said: String,
 }
 
 impl FactIndex {
     fn of(texts: impl Iterator<Item = String>) -> Self {
-        let mut out = Self { names: BTreeSet::new(), said: String::from(" ") };
+        let (names, paths) = (BTreeSet::new(), BTreeSet::new());
+        let mut out = Self { names, paths, said: String::from(" ") };
         for text in texts {
             for mention in refs::mentions(&text) {
-                out.names.insert(mention.canonical(&text).to_owned());
+                let names = if mention.kind.is_path() { &mut out.paths } else { &mut out.names };
+                names.insert(mention.spelling(&text).to_owned());
             }
             out.names.extend(log_lines::failures(&text).map(str::to_owned));
             out.said.push_str(&plain(&text));
@@ -193,6 +202,13 @@ impl FactIndex {
 
     fn names(&self, name: &str) -> bool {
         self.names.contains(name)
+    }
+
+    /// The files among these that the texts name.
+    fn files<'f>(&self, files: &'f BTreeSet<String>) -> BTreeSet<&'f str> {
+        let known = ToldFiles::from_spellings(files.iter().map(String::as_str));
+        let names: Vec<&str> = known.names().collect();
+        self.paths.iter().flat_map(|path| known.named_by(path)).map(|at| names[at]).collect()
     }
 
     fn says(&self, sentence: &str) -> bool {

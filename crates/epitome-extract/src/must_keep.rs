@@ -7,17 +7,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 use epitome_kernel::types::{
     ContentId, Entry, EntryId, FactCounts, FactReport, LostFact, PartBody, Passage, Role,
 };
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::facts::{constraints, plain, texts};
 use crate::keep::{self, KeepRules};
-use crate::log_lines;
-use crate::refs::{self, Mention, RefKind};
+use crate::name_table::NameTable;
 use crate::slice;
 
 /// How many facts of a conversation stand in a prompt that was made of it, and how many of the
@@ -72,8 +71,7 @@ pub fn kept_and_lost(
     out.constraints = [(ordered.len() - lost_orders.len()) as u32, ordered.len() as u32];
     out.recallable += recallable;
     let lost = lost_orders.into_iter().map(|(text, at)| (LostFact::ORDER, text, at));
-    let lost_names =
-        lost_names.into_iter().map(|(rank, text, at)| (ORDER[rank as usize], text, at as usize));
+    let lost_names = lost_names.iter().map(|it| (it.kind(), it.text, it.said as usize));
     let mut kept: FxHashMap<EntryId, ContentId> = FxHashMap::default();
     for (entry, id, _) in originals {
         kept.entry(*entry).or_insert(*id);
@@ -170,171 +168,6 @@ fn spoken<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     })
 }
 
-/// What a text mentions, each with the piece of the text that it stands in: a large one is read piece
-/// by piece, for all that is mentioned there takes as much as the text.
-fn mentions(text: &str) -> impl Iterator<Item = (&str, Mention)> {
-    let of_piece = |piece| refs::mentions(piece).into_iter().map(move |mention| (piece, mention));
-    slice::pieces(text).flat_map(of_piece)
-}
-
-/// A name for so many bytes of text; more make the table grow.
-const BYTES_OF_NAME: usize = 12;
-
-/// Large texts say the same names again: no more room than this is taken before they come.
-const MOST_NAMES: usize = 1 << 15;
-
-/// Texts of more bytes are known by several tables: one that grows takes half as much again.
-const ONE_TABLE: usize = 1 << 20;
-
-/// How many tables that are.
-const TABLES: u64 = 64;
-
-/// Every name in a conversation, by a hash of it in one of these tables.
-struct NameTable<'t>(Vec<FxHashMap<&'t str, Name>>);
-
-/// What is known of a name.
-#[derive(Default)]
-struct Name {
-    path: bool,
-    error: bool,
-    /// Whether it stands in the prompt.
-    held: bool,
-    /// Whether it stands in several entries as an identifier.
-    again: bool,
-    /// One more than the last entry in which it does, 0 for none.
-    last: u32,
-    /// The last entry of the talk that mentions it as a fact.
-    said: u32,
-}
-
-/// What kinds of names are called, as [`Name::kinds`] has them, and in which order they are told.
-const KINDS: [&str; 3] = ["path", "error", "identifier"];
-const ORDER: [&str; 3] = ["error", "path", "identifier"];
-
-/// A name that is lost: where [`ORDER`] has its kind, itself, and the entry that said it.
-type LostName<'t> = (u8, &'t str, u32);
-
-impl Name {
-    /// Whether it is a path, an error, an identifier that matters.
-    fn kinds(&self) -> [bool; 3] {
-        [self.path, self.error, self.again]
-    }
-}
-
-/// Whether mentions of a kind may be facts.
-fn is_fact(kind: RefKind) -> bool {
-    use RefKind::{Error, File, Id, Ident, Path};
-    matches!(kind, Path | File | Error | Ident | Id)
-}
-
-impl<'t> NameTable<'t> {
-    /// None yet, with room for those of texts of so many bytes.
-    fn of_texts(bytes: usize) -> Self {
-        let tables = if bytes > ONE_TABLE { TABLES as usize } else { 1 };
-        let names = (bytes / BYTES_OF_NAME).min(MOST_NAMES) / tables;
-        let table = || FxHashMap::with_capacity_and_hasher(names, FxBuildHasher);
-        Self((0..tables).map(|_| table()).collect())
-    }
-
-    /// The table in which a name stands.
-    fn table(&mut self, name: &str) -> &mut FxHashMap<&'t str, Name> {
-        let all = self.0.len() as u64;
-        // Neither its highest bits nor its lowest: a table tells names apart by these.
-        let place = if all > 1 { (FxBuildHasher.hash_one(name) >> 32) % all } else { 0 };
-        &mut self.0[place as usize]
-    }
-
-    /// Reads a text of an entry; only what is talk has facts.
-    fn read(&mut self, text: &'t str, place: u32, is_talk: bool, stays: bool) {
-        // Of what left, only what may be a fact counts.
-        let counts = |kind| stays || is_talk && is_fact(kind);
-        for (text, mention) in mentions(text).filter(|(_, mention)| counts(mention.kind)) {
-            let canonical = mention.canonical(text);
-            let name = self.table(canonical).entry(canonical).or_default();
-            name.held |= stays;
-            if is_talk && is_fact(mention.kind) {
-                name.said = place;
-            }
-            match mention.kind {
-                _ if !is_talk => {}
-                RefKind::Path | RefKind::File => name.path = true,
-                RefKind::Error => name.error = true,
-                RefKind::Ident | RefKind::Id if name.last != place + 1 => {
-                    (name.again, name.last) = (name.last > 0, place + 1);
-                }
-                _ => {}
-            }
-        }
-        for failure in log_lines::failures(text).filter(|_| is_talk || stays) {
-            let name = self.table(failure).entry(failure).or_default();
-            name.held |= stays;
-            if is_talk {
-                (name.error, name.said) = (true, place);
-            }
-        }
-    }
-
-    /// Notes what a text of the prompt holds.
-    fn hold(&mut self, text: &str) {
-        for (text, mention) in mentions(text) {
-            let canonical = mention.canonical(text);
-            if let Some(name) = self.table(canonical).get_mut(canonical) {
-                name.held = true;
-            }
-        }
-        for failure in log_lines::failures(text) {
-            if let Some(name) = self.table(failure).get_mut(failure) {
-                name.held = true;
-            }
-        }
-    }
-
-    /// How many of the facts are held, and how many of the others stand in what left; and those
-    /// others, each with its kind and the entry that said it.
-    fn count(self, left: &[Passage]) -> (FactCounts, Vec<LostName<'t>>) {
-        let mut counts = [[0; 2]; 3];
-        let mut lost: FxHashMap<&str, u32> = FxHashMap::default();
-        // There may be as many as the conversation has lines: they are held once, and small.
-        let is_gone = |name: &&Name| !name.held;
-        let told = |name: &Name| name.kinds().into_iter().filter(|is_it| *is_it).count();
-        let names = self.0.iter().flat_map(|table| table.values());
-        let mut gone: Vec<LostName<'t>> = Vec::with_capacity(names.filter(is_gone).map(told).sum());
-        for (text, name) in self.0.into_iter().flatten() {
-            if !name.held {
-                let kinds = KINDS.into_iter().zip(name.kinds()).filter(|(_, is_it)| *is_it);
-                gone.extend(kinds.map(|(kind, _)| (rank(kind), text, name.said)));
-            }
-            for (count, _) in counts.iter_mut().zip(name.kinds()).filter(|(_, is_it)| *is_it) {
-                count[0] += u32::from(name.held);
-                count[1] += 1;
-                if !name.held && !left.is_empty() {
-                    *lost.entry(text).or_default() += 1;
-                }
-            }
-        }
-        let mut recallable = 0;
-        for passage in left {
-            if lost.is_empty() {
-                break;
-            }
-            for mention in refs::mentions(&passage.text) {
-                recallable += lost.remove(mention.canonical(&passage.text)).unwrap_or_default();
-            }
-            for failure in log_lines::failures(&passage.text) {
-                recallable += lost.remove(failure).unwrap_or_default();
-            }
-        }
-        let [paths, errors, identifiers] = counts;
-        gone.sort_unstable_by_key(|(rank, text, _)| (*rank, *text));
-        (FactCounts { paths, errors, identifiers, recallable, ..FactCounts::default() }, gone)
-    }
-}
-
-/// When a kind is told.
-fn rank(kind: &str) -> u8 {
-    (0..).zip(ORDER).find(|(_, known)| *known == kind).map_or(0, |(rank, _)| rank)
-}
-
 #[cfg(test)]
 mod tests {
     use epitome_kernel::types::{EntryId, Part, Speaker};
@@ -345,7 +178,7 @@ mod tests {
     use crate::MustKeepFacts;
 
     /// What is said in the messages; some of it again, in other words, or taken back.
-    const SAID: [&str; 12] = [
+    const SAID: [&str; 15] = [
         "Never touch src/main.rs.",
         "The upload timeout must be 30 seconds.",
         "Set the upload timeout to 45 seconds. Always run run_once first!",
@@ -356,6 +189,9 @@ mod tests {
         "must never stop",
         "Ünïcode maxSize, 日本go語 and maxSize",
         "src/main.rs:12 E0502 --no-wait",
+        "/srv/app/src/main.rs and other/src/main.rs",
+        "app/src/main.rs, ./src/main.rs; main.rs",
+        "diff --git a/src/main.rs b/src/main.rs",
         "",
         "Do not",
     ];

@@ -39,8 +39,27 @@ pub(crate) struct Mention {
     pub(crate) kind: RefKind,
 }
 
+impl RefKind {
+    /// Whether it spells the path of a file, or its name.
+    pub(crate) fn is_path(self) -> bool {
+        matches!(self, Self::Path | Self::File)
+    }
+}
+
 impl Mention {
-    /// The spelling under which mentions of one thing meet: a path by its last two parts.
+    /// The thing as it is spelled, without what says only from where: `./`, `../`, and the side of a diff.
+    pub(crate) fn spelling<'a>(&self, text: &'a str) -> &'a str {
+        let mut name = &text[self.range.clone()];
+        if self.kind != RefKind::Path {
+            return name;
+        }
+        while let Some(rest) = name.strip_prefix("./").or_else(|| name.strip_prefix("../")) {
+            name = rest;
+        }
+        side_of_diff(&text[..self.range.start], name).unwrap_or(name)
+    }
+
+    /// The spelling under which mentions of one thing are likely to meet: a path by its last two parts.
     pub(crate) fn canonical<'a>(&self, text: &'a str) -> &'a str {
         let name = &text[self.range.clone()];
         if self.kind != RefKind::Path {
@@ -52,6 +71,15 @@ impl Mention {
             _ => name.trim_start_matches(['.', '~', '/']),
         }
     }
+}
+
+/// A path without the side of a diff before it: `a/` and `b/` in the lines that name its files.
+fn side_of_diff<'a>(before: &str, name: &'a str) -> Option<&'a str> {
+    let path = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/"))?;
+    let begins =
+        |before: &str| ["--- ", "+++ ", "diff --git "].iter().any(|it| before.ends_with(it));
+    let first = || before.strip_suffix(' ')?.strip_suffix(path)?.strip_suffix("a/");
+    (begins(before) || first().is_some_and(begins)).then_some(path)
 }
 
 /// All mentions in a text.
@@ -355,6 +383,19 @@ mod tests {
         assert_eq!(canonical("/srv/app/src/lib.rs"), "src/lib.rs");
         assert_eq!(canonical("./src/lib.rs"), "src/lib.rs");
         assert_eq!(canonical("src/lib.rs"), "src/lib.rs");
+    }
+
+    #[test]
+    fn paths_are_spelled_without_where_they_are_seen_from() {
+        let spelled = |text: &'static str| -> Vec<&str> {
+            let paths = mentions(text).into_iter().filter(|it| it.kind.is_path());
+            paths.map(|it| it.spelling(text)).collect()
+        };
+        assert_eq!(spelled("./src/lib.rs ../../b/src/lib.rs"), ["src/lib.rs", "b/src/lib.rs"]);
+        assert_eq!(spelled("/srv/app/src/lib.rs ~/a/b.c"), ["/srv/app/src/lib.rs", "~/a/b.c"]);
+        assert_eq!(spelled("diff --git a/x/y.rs b/x/y.rs"), ["x/y.rs", "x/y.rs"]);
+        assert_eq!(spelled("--- a/x/y.rs\n+++ b/x/y.rs"), ["x/y.rs", "x/y.rs"]);
+        assert_eq!(spelled("in a/x/y.rs b/x/y.rs"), ["a/x/y.rs", "b/x/y.rs"]);
     }
 
     #[test]

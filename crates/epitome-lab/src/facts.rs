@@ -47,16 +47,9 @@ impl SearchedStore<'_> {
     ) -> Result<FactReport, StoreError> {
         let shown = [said, prompt].map(|all| self.redaction.entries(all));
         let [said, prompt] = shown.each_ref().map(|all| all.iter().collect::<Vec<_>>());
-        let (facts, here) = (MustKeepFacts::of(&said), MustKeepFacts::of(&prompt));
-        let kinds = [
-            (&facts.constraints, &here.constraints),
-            (&facts.paths, &here.paths),
-            (&facts.errors, &here.errors),
-            (&facts.identifiers, &here.identifiers),
-        ];
         let lines = self.keep.lost(&said, &prompt);
-        let gone = kinds.iter().flat_map(|(all, here)| all.difference(here)).chain(&lines);
-        let gone: Vec<&str> = gone.map(String::as_str).collect();
+        let lost = MustKeepFacts::of(&said).lost(&prompt).with_lines(lines);
+        let gone: Vec<&str> = lost.iter().collect();
         let found = self.found(&gone)?;
         Ok(kept_and_lost(&said, &prompt, &found, originals, self.keep))
     }
