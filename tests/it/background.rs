@@ -184,6 +184,47 @@ fn the_words_of_a_model_stand_in_the_prompts_that_summaries_are_in() {
     }
 }
 
+/// What a model decides in a summary is a decision under every profile, line by line; what a summary says
+/// again that stands there already brings back no goal that was given up since (RULES 57).
+#[test]
+fn what_a_summary_decides_is_heard_once() {
+    let marked =
+        format!("{WRITTEN}\n[GOAL] Watch all stages\n[DECISION] Skip none of them - LOCKED");
+    for profile in ["default", "early", "ollm", "staged", "tiered"] {
+        let turn = Turn { text: marked.clone(), ..Turn::default() };
+        let script = Script { turns: vec![turn], repeat: 99, plain: true, ..Script::default() };
+        let writer = Upstream::start(script).unwrap();
+        let model = format!("openai:m@{}/v1", writer.url());
+        let place = Place::new();
+        place.write("own.toml", ALONE);
+        let config = place.path("own.toml");
+        let args = ["--prompt-limit", "9000", "--profile", profile, "--summarizer", &model];
+        let args = [&args[..], &["--config", config.to_str().unwrap()]].concat();
+        let serving = Serving::start(Script::default(), &args);
+        let goal = |args: &[&str]| {
+            let more = ["--store", "s.db", "--profile", profile, "--json"];
+            serving.place.run([&["goal"], args, &more].concat()).json()
+        };
+        let turns = |turns: std::ops::Range<usize>| {
+            for turn in turns {
+                serving.post("/v1/chat/completions", &up_to(turn));
+                let asked = writer.prompts().len();
+                is_asked(&writer, asked + 1, 1);
+            }
+        };
+        turns(0..30);
+        let list = goal(&["list"]);
+        assert_eq!(list["goals"][0]["text"], "Watch all stages", "{profile}: {list}");
+        let decisions = list["goals"][0]["decisions"].to_string();
+        assert!(decisions.contains("\"Skip none of them\""), "{profile}: {list}");
+        goal(&["set", "Ship the build"]);
+        turns(30..45);
+        let list = goal(&["list"]);
+        assert_eq!(list["goals"].as_array().unwrap().len(), 1, "{profile}: {list}");
+        assert_eq!(list["goals"][0]["text"], "Ship the build", "{profile}: {list}");
+    }
+}
+
 /// Nobody is told that a model took too long: it was not waited for.
 #[test]
 fn a_chat_goes_on_while_a_model_says_nothing() {

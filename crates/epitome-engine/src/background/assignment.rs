@@ -239,7 +239,8 @@ impl SummaryTasks {
                 Ok(summary) => {
                     // A policy may have no model asked; then nothing is wanted.
                     let Some(model) = summary.model else { break };
-                    let confidence = taken.confidence(&summary.text);
+                    let accepted = taken.of_text(&summary.text).unwrap_or_default();
+                    let (words, confidence) = (accepted.words, accepted.confidence);
                     let (checkpoint, text) = (errand.id.clone(), summary.text);
                     let size = [gauge.size(&text), job.most];
                     desk.told.push(EventKind::SummaryWrittenInBackground {
@@ -248,7 +249,7 @@ impl SummaryTasks {
                         size,
                     });
                     let covers = errand.covers.clone();
-                    let written = WrittenSummary { covers, text, model, confidence };
+                    let written = WrittenSummary { covers, text, words, model, confidence };
                     desk.candidates.push((errand.key, written));
                     return;
                 }

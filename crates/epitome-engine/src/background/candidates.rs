@@ -7,7 +7,7 @@ use epitome_kernel::SizeGauge;
 use epitome_plan::KernelTexts;
 use epitome_types::{Checkpoint, EntryId, EntryKey, EventKind, HistoryHash, Op, Plan};
 
-use crate::model_summarizer::KnownWords;
+use crate::model_summarizer::{KnownWords, says};
 
 /// The messages that a model is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) struct WrittenSummary {
     /// The messages that it is of.
     pub(crate) covers: Vec<(EntryId, EntryKey)>,
     pub(crate) text: String,
+    /// What the model wrote of it, without what was said beside it.
+    pub(crate) words: String,
     pub(crate) model: String,
     /// How far it can be relied on, where a policy said so.
     pub(crate) confidence: Option<f64>,
@@ -98,18 +100,13 @@ impl WordedPlan {
     /// What stands in a plan of it.
     pub(crate) fn within(self, plan: &Plan) -> Self {
         let mut used = self.used;
-        used.retain(|(candidate, _)| {
-            plan.ops.iter().any(|op| match op {
-                Op::Summarize(one) => one.text.ends_with(candidate.text.trim()),
-                _ => false,
-            })
-        });
+        used.retain(|(candidate, _)| says(plan, candidate.words.trim()));
         Self { used, ..self }
     }
 
     /// What models wrote.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
-        self.used.iter().map(|(one, _)| one.text.clone())
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> {
+        self.used.iter().map(|(one, _)| one.words.clone())
     }
 
     /// What happened to checkpoints that stood there with other words.
@@ -163,7 +160,13 @@ mod tests {
     #[track_caller]
     fn check(one: &Checkpoint, wanted: &Checkpoint, written: &str, expected: Option<&str>) {
         let (text, model) = (written.to_owned(), "m".to_owned());
-        let candidate = WrittenSummary { covers: Vec::new(), text, model, confidence: Some(0.5) };
+        let candidate = WrittenSummary {
+            covers: Vec::new(),
+            words: text.clone(),
+            text,
+            model,
+            confidence: Some(0.5),
+        };
         let find = |key: &SummaryKey| (Some(*key) == self::key(wanted)).then(|| candidate.clone());
         let plan = Plan { ops: vec![Op::Summarize(one.clone())], reason: String::new() };
         let counter: &dyn TokenCounter = &FixedCounter::Words;
@@ -210,6 +213,7 @@ mod tests {
         let written = |covers: &[(EntryId, EntryKey)]| WrittenSummary {
             covers: covers.to_vec(),
             text: "said".to_owned(),
+            words: "said".to_owned(),
             model: "m".to_owned(),
             confidence: None,
         };

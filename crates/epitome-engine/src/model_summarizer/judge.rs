@@ -86,7 +86,7 @@ impl SummaryContext<'_> {
                 }
             }
         };
-        self.taken.add(&text, confidence);
+        self.taken.add(&text, self.own_words(&text, prompt), confidence);
         Ok(text)
     }
 

@@ -66,17 +66,12 @@ impl SummaryContext<'_> {
         must_keep: &MustKeepFacts,
         least: f64,
     ) -> Option<Summary> {
-        let terms = &self.terms.summaries;
         let (known, share) = within(self.known, job.entries);
         if known.is_empty() || share < least {
             return None;
         }
         let headings = prompt.sections.as_deref().unwrap_or_default();
-        let beside = [&*terms.extract_heading, &*terms.missing_facts_heading];
-        let openings = [&prompt.beside, &prompt.rest].into_iter().filter_map(Option::as_deref);
-        let openings = openings.chain(beside);
-        let openings: Vec<_> = openings.filter(|opening| !opening.is_empty()).collect();
-        let own: Vec<_> = known.iter().map(|words| own_words(&words.text, &openings)).collect();
+        let own: Vec<_> = known.iter().map(|words| self.own_words(&words.text, prompt)).collect();
         // Of some nothing is left but what was said beside it.
         let own: Vec<_> = own.into_iter().filter(|text| !text.trim().is_empty()).collect();
         // What they did not write of has its share of the room.
@@ -91,6 +86,15 @@ impl SummaryContext<'_> {
         let text = self.judged(text, prompt, job, must_keep).await.ok()?;
         let model = known.last().map(|words| words.model.clone());
         Some(Summary { text, model, ..Summary::default() })
+    }
+
+    /// What a model wrote of a summary, without what is said beside it.
+    pub(super) fn own_words<'t>(&self, text: &'t str, prompt: &SummaryPrompt) -> &'t str {
+        let terms = &self.terms.summaries;
+        let beside = [&*terms.extract_heading, &*terms.missing_facts_heading];
+        let openings = [&prompt.beside, &prompt.rest].into_iter().filter_map(Option::as_deref);
+        let openings = openings.chain(beside).filter(|opening| !opening.is_empty());
+        own_words(text, &openings.collect::<Vec<_>>())
     }
 
     /// A text with an extract behind it of the messages that it does not stand for, where there is room

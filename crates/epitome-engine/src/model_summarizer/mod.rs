@@ -31,7 +31,7 @@ use crate::at_once::at_once;
 use crate::checkpoints::KnownCheckpoint;
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
-pub(crate) use accepted::AcceptedSummaries;
+pub(crate) use accepted::{AcceptedSummaries, lines_unsaid, says};
 use ask::NoModelAnswer;
 use epitome_config::profile::ProfileOptions;
 pub(crate) use known_words::{KnownWords, KnownWordsSummarizer};

@@ -33,6 +33,7 @@ use crate::background::WordedPlan;
 use crate::error::Error;
 use crate::facts::ThreadTexts;
 use crate::kept_lines::{originals, with_facts};
+use crate::model_summarizer::lines_unsaid;
 use crate::plan_notes::PlanNotes;
 use crate::planning::{AgedCheckpoints, PlanRequest, PlanResult};
 use crate::policy_runner::PolicyRunner;
@@ -328,7 +329,9 @@ impl Proposing<'_, '_> {
         epoch.outcome.confidence = epoch.outcome.must_keep.share().min(confidence.unwrap_or(1.0));
         let mut proposal = session.proposal(ground, compressed, epoch, snapshot);
         (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
-        proposal.written.extend([&standing, &draft].into_iter().flat_map(WordedPlan::texts));
+        proposal.written.extend([&standing, &draft].into_iter().flat_map(WordedPlan::words));
+        let before = in_force.map(|it| it.plan()).unwrap_or_default();
+        proposal.written.iter_mut().for_each(|words| *words = lines_unsaid(words, &before));
         proposal.beside.extend(standing.events());
         (proposal.target, proposal.rewords) = (due.aimed(&orders), due.work == DueWork::Reword);
         if !proposal.rewords {
