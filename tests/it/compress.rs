@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conversation::{LAST, RULES, SYSTEM, all, bare, claude_code, openai};
 use crate::measure::{chars, faults, messages, readable, texts, tokens};
@@ -305,5 +305,37 @@ fn shorter_wording_is_an_option() {
     };
     for style in ["verbatim", "brief"] {
         check_sound(style, &parsed(&run(style).silent()));
+    }
+}
+
+/// An interrupted agent: what the person typed last stands in one message with the result of a call. It
+/// stays, and the call of that result with it, however small the budget.
+#[test]
+fn what_is_typed_behind_a_result_of_its_message_stays() {
+    let calls = (0..24).flat_map(|at| {
+        let id = format!("toolu_{at:02}");
+        let call = json!([{"type": "text", "text": format!("I look at part {at}.")},
+            {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": format!("make part{at}")}}]);
+        let result = json!([{"type": "tool_result", "tool_use_id": id,
+            "content": format!("part{at}: compiled in {} ms\n", at * 7 + 3).repeat(20)}]);
+        [json!({"role": "assistant", "content": call}), json!({"role": "user", "content": result})]
+    });
+    let typed = "[Request interrupted by user] Leave the linker alone, and look at part 3 again.";
+    let asked = json!({"role": "user", "content": "Build all parts of it, one by one."});
+    let mut said: Vec<Value> = std::iter::once(asked).chain(calls).collect();
+    let blocks = said.last_mut().and_then(|last| last["content"].as_array_mut()).unwrap();
+    blocks.push(json!({"type": "text", "text": typed}));
+    let body =
+        json!({"model": "claude-sonnet-4-5", "system": SYSTEM, "messages": said}).to_string();
+    for budget in
+        [["--ratio", "2"], ["--ratio", "30"], ["--max-tokens", "700"], ["--max-tokens", "300"]]
+    {
+        let ran = Place::new().feed([&["compress"][..], &budget].concat(), body.as_bytes());
+        assert!(ran.code == 0 || ran.code == 4 && budget[1] == "300", "{budget:?}: {}", ran.err);
+        if ran.code == 0 {
+            let small = parsed(ran.text().as_bytes());
+            assert_eq!(faults(&small), Vec::<String>::new(), "{budget:?}");
+            assert!(readable(&small).contains(typed), "{budget:?}: {small}");
+        }
     }
 }

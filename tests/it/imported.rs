@@ -65,3 +65,35 @@ fn compressions_of_an_ollm_session_count_for_its_reliability() {
     let shown = done(&place, "status --session jars");
     assert!(shown.contains("(2 compressions)"), "{shown}");
 }
+
+/// A client whose clock is wrong, or that writes a year of five digits: what it said is there, whatever is
+/// asked of it.
+#[test]
+fn times_outside_of_four_digits_of_a_year_stop_nothing() {
+    let shipped = include_str!("../../examples/transcripts/debugging-session.jsonl");
+    let (head, tail) = shipped.split_once("\"timestamp\":\"").unwrap();
+    let (_, tail) = tail.split_once('"').unwrap();
+    for time in [
+        "1969-12-31T23:59:59Z",
+        "0001-01-01T00:00:00Z",
+        "10000-01-01T00:00:00Z",
+        "-0001-01-01T00:00:00Z",
+    ] {
+        let place = Place::new();
+        place.write("t.jsonl", format!("{head}\"timestamp\":\"{time}\"{tail}"));
+        for line in [
+            "session import t.jsonl --store s.db",
+            "session list --store s.db",
+            "session show --store s.db",
+            "session export t --store s.db",
+            "recall --store s.db test",
+            "session verify --store s.db",
+            "scan t.jsonl",
+            "replay t.jsonl --prompt-limit 20000 -q",
+            "compress t.jsonl --ratio 4 --profile tiered -o out.json",
+        ] {
+            let ran = place.run(line.split(' '));
+            assert_eq!(ran.code, 0, "{time}: {line}: {}", ran.err);
+        }
+    }
+}

@@ -82,3 +82,32 @@ fn what_is_named_brings_the_original_back_as_printed() {
         }
     });
 }
+
+/// The files that a prompt names.
+fn files(prompt: &str) -> Vec<&str> {
+    let named = prompt.match_indices(FOLDER).map(|(at, _)| &prompt[at..]);
+    let name = |rest: &'_ str| rest[FOLDER.len()..].find(".md").map(|end| FOLDER.len() + end + 3);
+    named.filter_map(|rest| name(rest).map(|end| &rest[..end])).collect()
+}
+
+const FOLDER: &str = ".epitome/offloaded/";
+
+/// A folder that somebody deletes is there again before a prompt names a file in it, without a restart.
+#[test]
+fn files_of_a_folder_that_was_deleted_are_written_again() {
+    let args = ["--prompt-limit", "16000", "--workspace", "."];
+    let serving = Serving::on_store(Script::agent(11, calls()), &args, Some("s.db"));
+    let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
+    agent.work(&serving);
+    for deleted in [".epitome", ".epitome/offloaded"] {
+        std::fs::remove_dir_all(serving.place.path(deleted)).unwrap();
+        agent.say("Go on.");
+        agent.work(&serving);
+        let prompt = serving.last().body.to_string();
+        let named = files(&prompt);
+        assert!(!named.is_empty(), "{prompt}");
+        let is_there = |name: &&&str| serving.place.path(name).is_file();
+        let missing: Vec<_> = named.iter().filter(|name| !is_there(name)).collect();
+        assert!(missing.is_empty(), "behind a lost {deleted}: {missing:?}");
+    }
+}
