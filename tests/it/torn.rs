@@ -76,6 +76,12 @@ fn a_comparison_reads_up_to_a_torn_last_line() {
     let (text, line) = torn(std::str::from_utf8(&recording()).unwrap());
     place.write("claude.jsonl", &text);
     warned(&place.run(["ab", "--json", "--ratio", "4", "claude.jsonl"]), "claude.jsonl", line);
+    // What is too short since it was torn is said to be torn.
+    let short: Vec<&str> = text.lines().take(3).collect();
+    place.write("short.jsonl", format!("{}\n{{\"type\": \"us", short.join("\n")));
+    let ran = place.run(["ab", "--ratio", "4", "short.jsonl"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("short.jsonl: ") && ran.err.contains("; line 4: "), "{}", ran.err);
 }
 
 #[test]

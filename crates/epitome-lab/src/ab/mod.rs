@@ -205,6 +205,11 @@ impl<B: EvalHost> EvalQueue<'_, B> {
             Ok(read) => read,
             Err(reason) => return EvalFileOutcome::Skipped(one_line(&reason)),
         };
+        let torn = untorn(&read.messages).1;
+        let with_torn = |reason: String| match &torn {
+            Some(torn) => format!("{reason}; {torn}"),
+            None => reason,
+        };
         // Only what is not known yet needs the questions.
         let mut case = None;
         let mut rows = Vec::with_capacity(strategies.len());
@@ -217,7 +222,9 @@ impl<B: EvalHost> EvalQueue<'_, B> {
                         Some(case) => &*case,
                         none => match read.case(id, *cut, &*self.counter) {
                             Ok(found) => none.insert(found),
-                            Err(reason) => return EvalFileOutcome::Skipped(one_line(&reason)),
+                            Err(reason) => {
+                                return EvalFileOutcome::Skipped(with_torn(one_line(&reason)));
+                            }
                         },
                     };
                     match self.row(strategy, case, id, &key) {
@@ -232,7 +239,7 @@ impl<B: EvalHost> EvalQueue<'_, B> {
             rows.push(row);
             tell();
         }
-        EvalFileOutcome::Rows(rows, untorn(&read.messages).1)
+        EvalFileOutcome::Rows(rows, torn)
     }
 
     fn row(
