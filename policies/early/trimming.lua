@@ -98,7 +98,9 @@ local function folding(job, all, size, below)
   local freed, target, now, from = 0, 0, size, 1
   -- What stands for turns now goes with the first of them, and so do all that it stands for.
   local last = math.max(last_covered(job, all), 1)
-  while from <= #all and (now >= below or from <= last) do
+  -- What is said of answers that leave takes room as well: it is made once all else would do.
+  local lines, said
+  while from <= #all and (from <= last or now + (said or 0) >= below) do
     local turn = all[from]
     for _, place in ipairs(turn.places) do
       places[#places + 1] = place
@@ -107,11 +109,14 @@ local function folding(job, all, size, below)
     freed = freed + summary.weigh(job, turn.places, seen)
     target = summary.target(freed, job.options)
     now = size - freed + target
+    lines, said = nil, nil
+    if from >= last and (now < below or from == #all) then
+      lines, said = accounts.of(job, accounts.leaving(job.entries, places))
+    end
     from = from + 1
   end
   if #places > 0 then
     ops[1] = { op = "summarize", entries = places, target = target, level = 1 }
-    local lines, said = accounts.of(job, accounts.leaving(job.entries, places))
     for _, line in ipairs(lines) do
       ops[#ops + 1] = line
     end

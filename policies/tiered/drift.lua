@@ -309,7 +309,7 @@ local function repeat_from(anchor, key)
 end
 
 --- Whether a person ordered that something is done again and again.
-local function is_repeating_ordered(job)
+local function orders_repetition(job)
   local stated = job.memo.stated or {}
   for _, text in ipairs({ job.memo.intent or "", stated.first or "", stated.revised or "" }) do
     if matches(job.options.repeats_by, text) then
@@ -345,7 +345,7 @@ local function is_standing_still(job, anchor)
   end
   local repeated = anchor.repeated + repeats
   return again or repeats > 0 and repeated >= job.options.drift_repeats - 1
-    and repeated > anchor.explored - anchor.since and not is_repeating_ordered(job)
+    and repeated > anchor.explored - anchor.since and not orders_repetition(job)
 end
 
 --- Does the agent ask a clarifying question at once, in the middle of its work, where it did not

@@ -248,7 +248,7 @@ return {
     type = "list",
     default = {
       "(?i)\\b(?:every|each) (?:time|few|other|\\d+|second|minute|hour|day|run|round)\\b|\\b\\d+ times\\b|\\b(?:again and again|repeatedly|in a loop)\\b",
-      "(?i)\\b(?:watch|monitor|poll)\\b|\\b(?:wait|keep \\w+ing|retry|rerun) (?:for|until|till)\\b",
+      "(?im)(?:^|[.!?;:,]|\\b(?:and|then|please|to|you|just|keep)\\b)\\s*(?:watch|monitor|poll)(?:ing)?\\b|\\b(?:wait|keep \\w+ing|retry|rerun) (?:for|until|till)\\b",
       "(?i)\\b(?:jede|alle) (?:\\d+ )?(?:sekunden?|minuten?|stunden?)\\b|\\b\\d+ ?mal\\b|\\bimmer wieder\\b|\\btoutes les\\b|\\b\\d+ fois\\b|\\bcada\\b|\\b\\d+ veces\\b",
     },
     doc = "An intent that one of these matches orders that something is done again and again: doing so is"

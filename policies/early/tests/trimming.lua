@@ -36,6 +36,21 @@ return {
     t.eq(job.memo.trimming, true)
   end,
 
+  --- A line of what was answered takes room as well: with it the first turn alone is not enough.
+  test_lines_of_what_was_answered_are_counted = function(t)
+    local asked = "It must be fast."
+    local answered = "It reads the list of all the files twice, and so it is slow."
+    local texts = { [2] = asked, [3] = answered }
+    check(t, "u200 a2500 x1000 u1600 a1000 u200!", 8000, { texts = texts }, {
+      { "summarize", { 3, 4, 5 }, 875, 1 },
+      { "insert", {} },
+    })
+    check(t, "u200 a2500 x1000 u1610 a1000 u200!", 8000, { texts = texts }, {
+      { "summarize", { 3, 4, 5, 6 }, 1277, 1 },
+      { "insert", {} },
+    })
+  end,
+
   --- Nothing is asked of a model then.
   test_no_model_is_asked = function(t)
     local job = { op = "summarize", max_tokens = 300, memo = { trimming = true } }

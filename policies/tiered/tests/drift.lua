@@ -207,7 +207,10 @@ return {
     t.eq(found("Run the test 10 times each time I say go, and count the failures."), {})
     t.eq(found("Watch the deployment every minute and tell me when it is ready."), {})
     t.eq(found("Führe den Test alle 5 Minuten aus."), {})
+    t.eq(found("Please poll the queue, and watch what comes out of it."), {})
     t.eq(found("Run the test of the export and mend it."), { "no progress" })
+    -- What is built may be called so.
+    t.eq(found("Add a monitor to the poll loop of the watch command."), { "no progress" })
   end,
 
   -- "Repeating a call counts against the exploring that is normal, also when calls are interleaved"
