@@ -225,6 +225,34 @@ fn what_a_summary_decides_is_heard_once() {
     }
 }
 
+/// What a policy adds to a model's summary holds of that one alone: a larger one, made of its words, says
+/// what holds of itself, and nothing twice.
+#[test]
+fn what_a_policy_adds_to_a_summary_is_not_summed_up_again() {
+    let turn = Turn { text: WRITTEN.to_owned(), ..Turn::default() };
+    let script = Script { turns: vec![turn], repeat: 99, plain: true, ..Script::default() };
+    let writer = Upstream::start(script).unwrap();
+    let model = format!("openai:m@{}/v1", writer.url());
+    let args = ["--prompt-limit", "9000", "--profile", "tiered", "--summarizer", &model];
+    let serving = Serving::start(Script::default(), &args);
+    let mut added = 0;
+    for turn in 0..60 {
+        serving.post("/v1/chat/completions", &up_to(turn));
+        let asked = writer.prompts().len();
+        is_asked(&writer, asked + 1, 1);
+        let sent = serving.last().body;
+        for said in sent["messages"].as_array().unwrap() {
+            let said = said["content"].as_str().unwrap_or_default();
+            for opening in ["Objective, as first stated:", "Current request:", "Also said:"] {
+                let times = said.matches(opening).count();
+                assert!(times <= 1, "turn {turn}: {times} times {opening}: {said}");
+                added += times;
+            }
+        }
+    }
+    assert!(added > 30 && serving.compressions() > 2, "{added}, {}", serving.compressions());
+}
+
 /// Nobody is told that a model took too long: it was not waited for.
 #[test]
 fn a_chat_goes_on_while_a_model_says_nothing() {
