@@ -445,7 +445,7 @@
 
 --- A summary that is taken, with something added to it.
 ---@class Seconded
----@field append? string What is added at its end.
+---@field append? string What is added at its end, below `missing_facts_heading` of the profile: by that it is told from what the model wrote, and holds of this summary alone.
 ---@field confidence? number How far it can be relied on, 0 to 1.
 
 --- A part of a system prompt.

@@ -220,7 +220,8 @@ table! {
     /// A summary that is taken, with something added to it.
     #[derive(Deserialize, PartialEq)]
     pub struct Seconded {
-        /// What is added at its end.
+        /// What is added at its end, below `missing_facts_heading` of the profile: by that it is told from
+        /// what the model wrote, and holds of this summary alone.
         pub append: Option<String>,
         /// How far it can be relied on, 0 to 1.
         pub confidence: Option<f64>,
