@@ -4,6 +4,9 @@ local templates = require("templates")
 
 local wording = {}
 
+--- The most of a summary's room that its label takes: in less it names the way back alone.
+local LABEL_SHARE = 0.05
+
 --- The way back, in words; nil where there is none.
 ---@param job RenderJob
 ---@return string|nil
@@ -50,7 +53,8 @@ function wording.of(job)
     saved = job.memo.saved or 0,
     instructions = templates.fill("instructions", {}),
   })
-  return { text = text }
+  local short = job.part == "checkpoint" and templates.fill(back and "short" or "short-bare", { way = back }) or nil
+  return { text = text, short = short, share = short and LABEL_SHARE }
 end
 
 return wording

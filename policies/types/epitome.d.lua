@@ -409,6 +409,8 @@
 --- The wording of a text that Epitome writes into the prompt. `{id}`, `{messages}`, `{lines}`, `{tokens}` and `{call}` are filled in.
 ---@class Render
 ---@field text? string The text; Epitome's own where nothing is said.
+---@field short? string Of `checkpoint`: what it begins with in little room; `text` there too unless told otherwise.
+---@field share? number Of `checkpoint`: the most of its room that `text` may take, 0 to 1; beyond that stands `short`. `label_share` of the profile unless told otherwise.
 ---@field place? "front" Of `checkpoint`: where they stand; each where the last message stood that it stands for unless told otherwise.
 ---@field role? "user"|"assistant" Of `checkpoint`: who says them. The provider's rules come first: where they take no message of the assistant, it is the user, as where nothing is said.
 ---@field parts? Section[] Of `system`: what it says, in this order, an empty line between two. It is asked for where a conversation is given message by message and stays as it is until the next compression. The host is warned of a part beyond what `budgets` allows as `system`.

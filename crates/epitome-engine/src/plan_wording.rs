@@ -38,11 +38,12 @@ pub(crate) async fn shaped(
         }
     }
     let texts = &mut options.texts;
-    // What a policy lets a checkpoint begin with is what it begins with, in little room as well
-    // (RULES 11).
+    // What a policy lets a checkpoint begin with is what it begins with, in little room as well unless it
+    // says what stands there (RULES 11).
     let said = rendered(Wording::Checkpoint, back, council, common).await.unwrap_or_default();
     if let Some(text) = said.text {
-        texts.label_short.clone_from(&text);
+        texts.label_short = said.short.unwrap_or_else(|| text.clone());
+        texts.label_share = said.share.unwrap_or(texts.label_share);
         texts.label = text;
     }
     options.stand = CheckpointPlacement {

@@ -241,7 +241,7 @@ impl Policy for BuiltinPolicy {
             part("goal", goal.collect::<Vec<_>>().join("\n\n")),
             part("augments", loaded.collect::<Vec<_>>().join("\n\n")),
         ];
-        Ok(Some(Render { text: None, place: None, role: None, parts: Some(parts) }))
+        Ok(Some(Render { parts: Some(parts), ..Render::default() }))
     }
 
     /// As they stand: the search put them in this order.

@@ -166,6 +166,16 @@ return {
     t.ok(not t.hook("render", job).text:find("recall", 1, true), "no way back is named")
   end,
 
+  --- In little room the way back is all that it says.
+  test_a_small_summary_says_less_of_itself = function(t)
+    local job = { part = "checkpoint", in_store = true }
+    local said = t.hook("render", job)
+    t.eq({ said.short, said.share }, { "[Summary: epitome recall {id}]", 0.05 })
+    job.in_store = false
+    t.eq(t.hook("render", job).short, "[Summary]")
+    t.eq(t.hook("render", { part = "reference", in_store = true }).short, nil)
+  end,
+
   --- The clock has no say: a recording without times states none.
   test_a_summary_states_no_time_that_nobody_told = function(t)
     local job = { part = "checkpoint", in_store = true, now = "2026-01-02T03:04:05Z" }

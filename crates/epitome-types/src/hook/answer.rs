@@ -322,6 +322,11 @@ table! {
     pub struct Render {
         /// The text; Epitome's own where nothing is said.
         pub text: Option<String>,
+        /// Of `checkpoint`: what it begins with in little room; `text` there too unless told otherwise.
+        pub short: Option<String>,
+        /// Of `checkpoint`: the most of its room that `text` may take, 0 to 1; beyond that stands `short`.
+        /// `label_share` of the profile unless told otherwise.
+        pub share: Option<f64>,
         /// Of `checkpoint`: where they stand; each where the last message stood that it stands for
         /// unless told otherwise.
         pub place: Option<Position>,

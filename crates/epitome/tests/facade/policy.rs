@@ -193,6 +193,32 @@ fn the_wording_is_a_policys() {
     assert!(messages.parse::<u32>().unwrap() > 30 && id.len() == 8, "{label}");
 }
 
+/// A checkpoint begins with shorter words where the whole ones would take more of its room than their policy
+/// lets them.
+#[test]
+fn in_little_room_a_checkpoint_begins_with_shorter_words() {
+    for (share, begins) in [(0.0, "<{id}>"), (1.0, "<of so many messages: {id}>")] {
+        let words = move |job: &Job<'_>, _: &NextPolicies<'_>| match job {
+            Job::Render(job) if job.part == Wording::Checkpoint => {
+                let said = ["<of so many messages: {id}>", "<{id}>"].map(|it| Some(it.to_owned()));
+                let [text, short] = said;
+                let share = Some(share);
+                Ok(Some(Answer::Render(Render { text, short, share, ..Render::default() })))
+            }
+            _ => Ok(None),
+        };
+        let mut talk = Talk::new(with(1000, words));
+        talk.chat(30);
+        let prompt = talk.prompt();
+        let (before, after) = begins.split_once("{id}").unwrap();
+        let first = |said: &String| said.lines().next().unwrap_or_default().to_owned();
+        let begun = |line: &String| line.starts_with(before) && line.ends_with(after);
+        let labels: Vec<_> = texts(&prompt).iter().map(first).filter(begun).collect();
+        let id = labels[0][before.len()..].trim_end_matches('>');
+        assert!(labels.len() == 1 && id.len() == 8, "{share}: {labels:?}");
+    }
+}
+
 #[test]
 fn a_wording_that_leaves_no_room_is_not_taken() {
     for part in [Wording::Checkpoint, Wording::Reference, Wording::Placeholder, Wording::State] {
