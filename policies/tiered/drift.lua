@@ -38,6 +38,10 @@ local NONE = 1000000
 local ASKS = "[?？؟]\\s*$"
 local INQUIRES = "[?？؟]"
 
+--- A line of a result that says what was made, and the most of them that are read.
+local MADE = "(?im)^.*\\b(?:saved?|saving|wrote|written|writing|created|generated|exported|produced)\\b.*$"
+local MOST_MADE = 20
+
 --- What is known of a conversation when it is summed up.
 ---@class Anchor
 ---@field compression integer the number of the summary that it belongs to
@@ -111,6 +115,15 @@ local function touch(anchor, text)
       if text:find(files[at], 1, true) then
         table.remove(files, at)
       end
+    end
+  end
+end
+
+--- Takes files out that a result says were made: no call has to name them.
+local function touch_made(anchor, result)
+  if #anchor.untouched + #anchor.ordered > 0 then
+    for _, line in ipairs(ep.re.all(MADE, result, MOST_MADE)) do
+      touch(anchor, line)
     end
   end
 end
@@ -444,6 +457,9 @@ local function note(job, anchor)
     end
     anchor.looked = true
     return
+  end
+  if entry.speaker == "tool" then
+    touch_made(anchor, entry:text())
   end
   -- What came of something strange explains nothing.
   if entry.speaker == "human" or anchor.strange == 0 then

@@ -162,7 +162,8 @@ end
 function stages.orders(job, work)
   local ops, shortens = {}, false
   if (work.summarize or work.whole) and job.workspace then
-    ops[1] = { op = "write_file", name = "archive/" .. file_name(job.session) .. "_full.md" }
+    job.memo.archive = "archive/" .. file_name(job.session) .. "_full.md"
+    ops[1] = { op = "write_file", name = job.memo.archive }
   end
   for _, step in ipairs(work.whole and {} or work.steps) do
     if not work.covers[step.place] then

@@ -17,6 +17,15 @@ local function way(job)
   return job.in_store and templates.fill("way-id", {}) or nil
 end
 
+--- The way back, and the archive that the whole conversation is in.
+---@param job RenderJob
+---@param back string|nil
+---@return string|nil
+local function ways(job, back)
+  local archive = job.memo.archive
+  return back and archive and back .. "; all of it: .epitome/" .. archive or back
+end
+
 --- What the host says, the goal and the augments, where the policies behind leave them to it.
 ---@param makings Makings
 ---@return Section[]
@@ -47,7 +56,7 @@ function wording.of(job)
   end
   local back = way(job)
   local text = templates.fill(back and job.part or job.part .. "-bare", {
-    way = back,
+    way = job.part == "checkpoint" and ways(job, back) or back,
     time = job.time or "",
     at = job.time and ", " .. job.time or "",
     saved = job.memo.saved or 0,

@@ -309,6 +309,10 @@ return {
     }), {})
     -- Who looked for it knows of it; one that a command makes is there.
     t.eq(triggers(t, { run("python src/export.py > report.md", ""), "Done." }), {})
+    t.eq(triggers(t, { run("python src/export.py", "12 rows read\nsaved out/report.md"), "Done." }), {})
+    t.eq(triggers(t, { run("python src/export.py", "cannot open report.md"), "Done." }), {
+      "done without the deliverable",
+    })
     -- What is not to be touched is named, too; what was asked for is written behind the summary.
     local messages = before()
     messages[1][3] = "Add an export of the monthly sales to report.md. Do not change config.toml."

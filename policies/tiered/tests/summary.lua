@@ -162,6 +162,10 @@ return {
       .. " something is still in context: what you do not see here, look up.]")
     job.in_files = true
     t.ok(t.hook("render", job).text:find("said: .epitome/offloaded/{id}.md. Never", 1, true))
+    -- "recovery references": the archive that the conversation was written to is one.
+    job.memo.archive = "archive/talk_full.md"
+    local archive = "{id}.md; all of it: .epitome/archive/talk_full.md. Never"
+    t.ok(t.hook("render", job).text:find(archive, 1, true))
     job.in_files, job.in_store = false, false
     t.ok(not t.hook("render", job).text:find("recall", 1, true), "no way back is named")
   end,
