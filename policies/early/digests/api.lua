@@ -31,13 +31,36 @@ local function outline(raw)
 end
 
 ---@param members Member[]
+---@param status string|nil the line that says it already
 ---@return string[]
-local function fields(members)
+local function fields(members, status)
   local lines = {}
-  for at, member in ipairs(members) do
-    lines[at] = words.clipped(member.key .. ": " .. outline(member.raw), MOST_FIELD)
+  for _, member in ipairs(members) do
+    local line = words.clipped(member.key .. ": " .. outline(member.raw), MOST_FIELD)
+    lines[#lines + 1] = line ~= status and line or nil
   end
   return lines
+end
+
+--- Further items of the lists in a response, by their numbers, a line each, in the room that its fields
+--- leave.
+---@param digest string
+---@param lists string[] as they stand there
+---@param most integer
+---@return string
+local function filled(digest, lists, most)
+  local lines, room = { digest }, most - ep.count(digest)
+  for _, raw in ipairs(lists) do
+    for at, item in ipairs(json.items(raw) or {}) do
+      local line = words.clipped(at .. ": " .. words.squeezed(item.raw), MOST_FIELD)
+      room = room - (at > 1 and ep.count("\n" .. line) or 0)
+      if room < 0 then
+        return table.concat(lines, "\n")
+      end
+      lines[#lines + 1] = at > 1 and line or nil
+    end
+  end
+  return table.concat(lines, "\n")
 end
 
 --- Whether members of a response tell of an error.
@@ -82,7 +105,7 @@ function api.of(text, _, _, most)
   if wrapped and is_error(wrapped) then
     return nil
   end
-  local lines = members and fields(wrapped or members)
+  local lines = members and fields(wrapped or members, status)
   if not lines then
     local items = json.items(body)
     lines = items and #items > 0 and { outline(body) }
@@ -90,7 +113,12 @@ function api.of(text, _, _, most)
   if not lines then
     return nil
   end
-  return words.listed(status or "the response says no status", lines, "field", most)
+  local digest = words.listed(status or "the response says no status", lines, "field", most)
+  local lists = {}
+  for at, member in ipairs(wrapped or members or {}) do
+    lists[at] = member.raw
+  end
+  return filled(digest, members and lists or { body }, most)
 end
 
 return api

@@ -181,6 +181,9 @@ return {
       'items: 160 items, the first: {"sku": "s1", "pieces": 1}',
     })
     t.ok(not found:find("Content-Type", 1, true))
+    -- What room the fields leave is filled with items.
+    holds(t, found, { '2: {"sku": "s2", "pieces": 2}', '40: {"sku": "s40", "pieces": 40}' })
+    t.ok(not found:find('"s159"', 1, true) and ep.count(found) > 700, ep.count(found))
     found = digest(t, "api_call", '{"status": 201, "body": ' .. body .. "}")
     holds(t, found, { "status: 201\n", "\nid: 90071992547409931", "state: paid" })
   end,
