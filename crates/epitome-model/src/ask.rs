@@ -25,7 +25,7 @@ pub(crate) fn body(endpoint: &ModelEndpoint, ask: &ModelQuestion, window: Option
         ModelApi::Ollama => {
             let mut options = json!({"temperature": 0});
             set(&mut options, "num_predict", ask.max_tokens);
-            set(&mut options, "num_ctx", window);
+            set(&mut options, "num_ctx", window.or_else(|| room_for(ask)));
             json!({"model": name, "messages": messages, "stream": true, "think": false,
                    "options": options})
         }
@@ -54,6 +54,20 @@ pub(crate) fn body(endpoint: &ModelEndpoint, ask: &ModelQuestion, window: Option
         ModelApi::Ollama | ModelApi::Anthropic => {}
     }
     Bytes::from(body.to_string())
+}
+
+/// The room (tokens) that Ollama makes for a model of which nobody says otherwise, and the least bytes that
+/// a token of a question has.
+const USUAL_ROOM: u64 = 4096;
+const BYTES_OF_TOKEN: u64 = 3;
+
+/// What Ollama is told to make room for (tokens) where it does not say what room there is: of a question
+/// for which its usual room is too small it would cut the beginning in silence. `None` where that is enough.
+fn room_for(ask: &ModelQuestion) -> Option<u64> {
+    let bytes = ask.system.as_deref().unwrap_or_default().len() + ask.user.len();
+    let most = bytes as u64 / BYTES_OF_TOKEN + ask.max_tokens.unwrap_or(ANSWER);
+    // A model is loaded anew for each size: there are few of them.
+    (most > USUAL_ROOM).then(|| most.next_power_of_two())
 }
 
 /// A conversation with a question behind it, said by the user. Nothing else of it changes but the bound

@@ -61,7 +61,7 @@ pub struct ModelClient {
     window: Option<u64>,
     signatures: OverflowSignatures,
     /// What the server said of it.
-    probed: Arc<OnceCell<Option<u64>>>,
+    probed: Arc<OnceCell<u64>>,
     calls: Arc<OwnCalls>,
     /// Who has it asked, where that is known.
     session: Option<AskingSession>,
@@ -467,9 +467,9 @@ impl LanguageModel for ModelClient {
         if self.window.is_some() {
             return self.window;
         }
-        // Where nobody answers the question itself says so.
-        let asked = async || Ok::<_, ModelFailure>(self.probe().await?.window);
-        self.probed.get_or_try_init(asked).await.ok().copied().flatten()
+        // Where nobody answers the question itself says so. Ollama may know once it has loaded the model.
+        let asked = async || self.probe().await.ok().and_then(|found| found.window).ok_or(());
+        self.probed.get_or_try_init(asked).await.ok().copied()
     }
 
     fn extends(&self, conversation: &LiveRequest) -> bool {

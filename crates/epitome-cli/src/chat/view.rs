@@ -38,6 +38,8 @@ pub(super) struct ChatView {
     told: EventPrinter,
     /// What a policy advised last.
     advised: Option<String>,
+    /// That the answer that comes has grown out of the window.
+    outgrown: Option<Event>,
     veil: MarkerFilter,
     /// How markers of goals begin.
     words: MarkerWords,
@@ -57,6 +59,7 @@ impl ChatView {
             screen: Screen::new(To::Err, terminal && !quiet),
             told: EventPrinter::new(verbose),
             advised: None,
+            outgrown: None,
             veil: MarkerFilter::default(),
             words: MarkerWords::default(),
             wait: Wait::Nothing,
@@ -113,6 +116,8 @@ impl ChatView {
                 );
                 (self.wait, self.since) = (Wait::Prompt, now());
             }
+            // Told behind the answer, of which more comes.
+            ChatUpdate::Outgrown(event) => self.outgrown = Some(event.clone()),
         }
     }
 
@@ -152,6 +157,9 @@ impl ChatView {
             (Some(_), false) => "\n\n",
         };
         self.write(end);
+        if let Some(event) = self.outgrown.take() {
+            self.events(&[event]);
+        }
         self.lost.take()
     }
 

@@ -12,7 +12,7 @@ use std::future::{Future, pending};
 use std::pin::pin;
 
 use epitome_model::{ModelClient, ModelFailure};
-use epitome_types::{PartBody, TokenUsage};
+use epitome_types::{Event, PartBody, TokenUsage};
 use epitome_wire::{Format, ResponseInfo};
 use serde_json::json;
 
@@ -39,6 +39,8 @@ pub enum ChatUpdate<'a> {
     /// The model refused the prompt as too long; it is made smaller, and what was heard of an
     /// answer is void.
     Refused,
+    /// The answer has grown out of the window while it comes. It goes on, and is kept whole.
+    Outgrown(&'a Event),
 }
 
 /// What came of a message.
@@ -239,7 +241,7 @@ impl ChatSession {
             in_flight += counter.count(text);
             if !told && prompt.tokens[1].saturating_add(in_flight) > prompt.limit {
                 told = true;
-                self.session.exceeded(prompt, in_flight);
+                heard(ChatUpdate::Outgrown(&self.session.exceeded(prompt, in_flight)));
             }
             came.push_str(text);
             heard(ChatUpdate::Text(text));

@@ -52,10 +52,12 @@ impl Session {
 
     /// Tells of an answer that, with its prompt, exceeds the window while it comes (RULES 5).
     /// Nothing is applied: the next prompt is made smaller, and the answer is kept whole.
-    pub(crate) fn exceeded(&self, prompt: &Prompt, in_flight: u64) {
+    pub(crate) fn exceeded(&self, prompt: &Prompt, in_flight: u64) -> Event {
         let total = prompt.tokens[1].saturating_add(in_flight);
         let what = EventKind::StreamOverflowEmergency { in_flight, total, limit: prompt.limit };
         let (session, at) = (prompt.session.clone(), self.now());
-        self.tell(&[Event { session, at, tokens: [prompt.tokens[1], total], what }]);
+        let event = Event { session, at, tokens: [prompt.tokens[1], total], what };
+        self.tell(std::slice::from_ref(&event));
+        event
     }
 }

@@ -186,7 +186,12 @@ async fn an_answer_that_grows_out_of_the_window_is_told_and_kept_whole() {
     let long = "more and more words ".repeat(120);
     let upstream = Upstream::start(answering(&long)).unwrap();
     let (mut talk, seen) = talk(("openai", "/v1"), &upstream, WindowSetting::Limit(300));
-    let said = talk.send("Tell me everything", &mut |_| ()).await.unwrap();
+    let mut outgrown = 0;
+    let hear = &mut |it: ChatUpdate<'_>| {
+        outgrown += usize::from(matches!(it, ChatUpdate::Outgrown(_)));
+    };
+    let said = talk.send("Tell me everything", hear).await.unwrap();
+    assert_eq!(outgrown, 1);
     assert!(said.text.ends_with(long.trim_end()) || said.text.ends_with(&long));
     let seen = seen.lock().unwrap();
     let told: Vec<_> = seen
