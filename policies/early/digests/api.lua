@@ -86,11 +86,11 @@ local function parted(text)
 end
 
 ---@param text string
----@param _ Arriving
+---@param entry Arriving
 ---@param _ table
 ---@param most integer
 ---@return string|nil
-function api.of(text, _, _, most)
+function api.of(text, entry, _, most)
   local status, body = parted(text)
   local members = json.members(body)
   if status and status:find("^HTTP/[%d.]+ [45]") or members and is_error(members) then
@@ -118,7 +118,9 @@ function api.of(text, _, _, most)
   for at, member in ipairs(wrapped or members or {}) do
     lists[at] = member.raw
   end
-  return filled(digest, members and lists or { body }, most)
+  -- A response that is little larger than the room is not told nearly whole.
+  local room = math.min(most, math.floor(entry.tokens / 2))
+  return filled(digest, members and lists or { body }, room)
 end
 
 return api
