@@ -35,6 +35,7 @@ local stages = {}
 ---@param job PlanJob
 ---@return Work
 function stages.begin(job)
+  job.memo.is_set = job.budgets.soft >= job.budgets.hard or nil
   return {
     size = job.tokens.total,
     last = math.max(job.entries.count - job.options.keep_messages, 0),

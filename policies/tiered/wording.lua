@@ -4,7 +4,8 @@ local templates = require("templates")
 
 local wording = {}
 
---- The most of a summary's room that its label takes: in less it names the way back alone.
+--- The most of a summary's room that its label takes where a budget is set: in less it names the way back
+--- alone.
 local LABEL_SHARE = 0.05
 
 --- The way back, in words; nil where there is none.
@@ -62,7 +63,8 @@ function wording.of(job)
     saved = job.memo.saved or 0,
     instructions = templates.fill("instructions", {}),
   })
-  local short = job.part == "checkpoint" and templates.fill(back and "short" or "short-bare", { way = back }) or nil
+  local is_short = job.part == "checkpoint" and job.memo.is_set
+  local short = is_short and templates.fill(back and "short" or "short-bare", { way = back }) or nil
   return { text = text, short = short, share = short and LABEL_SHARE }
 end
 

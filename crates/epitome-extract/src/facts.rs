@@ -73,6 +73,15 @@ impl MustKeepFacts {
         Self { lines: lines.into_iter().collect(), ..self }
     }
 
+    /// The same with each file told by as few of its last parts as tell it apart: who is to name them again
+    /// has little room.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        let files = ToldFiles::from_spellings(self.paths.iter().map(String::as_str));
+        let paths = files.short_names().map(str::to_owned).collect();
+        Self { paths, ..self }
+    }
+
     /// The facts one by one: lines of the profile and what people order first, then errors, paths and
     /// identifiers.
     pub fn iter(&self) -> impl Iterator<Item = &str> {

@@ -39,13 +39,29 @@ impl<'t> ToldFiles<'t> {
         self.names.iter().copied()
     }
 
-    /// The places of the files that a spelling names: the one that it spells, or the only one that ends
-    /// so; and those that it ends with.
-    pub(crate) fn named_by(&self, spelled: &str) -> impl Iterator<Item = usize> {
+    /// The same, each told by as few of its last parts as tell it apart, two at least.
+    pub(crate) fn short_names(&self) -> impl Iterator<Item = &'t str> {
+        self.names.iter().enumerate().map(|(at, name)| {
+            let ends = name.rmatch_indices('/').skip(1).map(|(slash, _)| &name[slash + 1..]);
+            let mut ends = ends.filter(|end| self.meant_by(end) == Some(at));
+            match name.matches('/').count() {
+                0 | 1 => name.trim_start_matches(['.', '~', '/']),
+                _ => ends.next().unwrap_or(name),
+            }
+        })
+    }
+
+    /// The place of the file that a spelling means: the one that it spells, or the only one that ends so.
+    fn meant_by(&self, spelled: &str) -> Option<usize> {
         let at = self.names.partition_point(|name| from_the_end(name, spelled).is_lt());
         let ends_so = |at: usize| self.names.get(at).is_some_and(|name| is_longer(name, spelled));
         let is_said = self.names.get(at) == Some(&spelled);
-        let own = (is_said || ends_so(at) && !ends_so(at + 1)).then_some(at);
+        (is_said || ends_so(at) && !ends_so(at + 1)).then_some(at)
+    }
+
+    /// The places of the files that a spelling names: the one that it means, and those that it ends with.
+    pub(crate) fn named_by(&self, spelled: &str) -> impl Iterator<Item = usize> {
+        let own = self.meant_by(spelled);
         let ends = spelled.match_indices('/').map(|(slash, _)| &spelled[slash + 1..]);
         let ends = ends.filter(|end| end.contains('/'));
         let known = |end: &str| self.names.binary_search_by(|name| from_the_end(name, end)).ok();
@@ -97,6 +113,15 @@ mod tests {
         );
         assert!(named("lib/index.ts").is_empty());
         assert!(named("index.ts").is_empty());
+    }
+
+    #[test]
+    fn a_file_is_told_by_as_few_parts_as_tell_it_apart() {
+        let said = ["/srv/web/src/index.ts", "/srv/api/src/index.ts", "/srv/api/lib/a.ts", "b.ts"];
+        let files = ToldFiles::from_spellings(said.into_iter());
+        let mut names: Vec<&str> = files.short_names().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["api/src/index.ts", "b.ts", "lib/a.ts", "web/src/index.ts"]);
     }
 
     #[test]

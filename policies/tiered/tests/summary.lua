@@ -173,11 +173,15 @@ return {
   --- In little room the way back is all that it says.
   test_a_small_summary_says_less_of_itself = function(t)
     local job = { part = "checkpoint", in_store = true }
+    t.eq(t.hook("render", job).short, nil)
+    -- Where a budget is set, and each word takes the room of another.
+    job.memo = { is_set = true }
     local said = t.hook("render", job)
     t.eq({ said.short, said.share }, { "[Summary: epitome recall {id}]", 0.05 })
     job.in_store = false
     t.eq(t.hook("render", job).short, "[Summary]")
-    t.eq(t.hook("render", { part = "reference", in_store = true }).short, nil)
+    job.part = "reference"
+    t.eq(t.hook("render", job).short, nil)
   end,
 
   --- The clock has no say: a recording without times states none.

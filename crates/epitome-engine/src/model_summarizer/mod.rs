@@ -216,7 +216,8 @@ impl SummaryContext<'_> {
     fn must_keep(&self, job: &SummaryJob<'_>) -> MustKeepFacts {
         let mut room = (job.most as f64 * self.terms.summaries.must_keep_share) as u64;
         let lines = self.council.rules.keep.lost(job.originals, job.kept);
-        MustKeepFacts::of(job.entries).lost(job.kept).with_lines(lines).filter(|fact| {
+        let lost = MustKeepFacts::of(job.entries).lost(job.kept).shortened();
+        lost.with_lines(lines).filter(|fact| {
             let size = job.measure.size(fact);
             let fits = size <= room;
             room = room.saturating_sub(size);
