@@ -42,12 +42,8 @@ impl<'t> ToldFiles<'t> {
     /// The same, each told by as few of its last parts as tell it apart, two at least.
     pub(crate) fn short_names(&self) -> impl Iterator<Item = &'t str> {
         self.names.iter().enumerate().map(|(at, name)| {
-            let ends = name.rmatch_indices('/').skip(1).map(|(slash, _)| &name[slash + 1..]);
-            let mut ends = ends.filter(|end| self.meant_by(end) == Some(at));
-            match name.matches('/').count() {
-                0 | 1 => name.trim_start_matches(['.', '~', '/']),
-                _ => ends.next().unwrap_or(name),
-            }
+            let mut ends = name.rmatch_indices('/').skip(1).map(|(slash, _)| &name[slash + 1..]);
+            ends.find(|end| self.meant_by(end) == Some(at)).unwrap_or(name)
         })
     }
 
@@ -117,11 +113,20 @@ mod tests {
 
     #[test]
     fn a_file_is_told_by_as_few_parts_as_tell_it_apart() {
-        let said = ["/srv/web/src/index.ts", "/srv/api/src/index.ts", "/srv/api/lib/a.ts", "b.ts"];
+        let said = [
+            "/srv/web/src/index.ts",
+            "/srv/api/src/index.ts",
+            "/srv/api/lib/a.ts",
+            "b.ts",
+            "~/c.md",
+        ];
         let files = ToldFiles::from_spellings(said.into_iter());
         let mut names: Vec<&str> = files.short_names().collect();
         names.sort_unstable();
-        assert_eq!(names, ["api/src/index.ts", "b.ts", "lib/a.ts", "web/src/index.ts"]);
+        assert_eq!(names, ["api/src/index.ts", "b.ts", "lib/a.ts", "web/src/index.ts", "~/c.md"]);
+        // Whoever says the whole name says the short one.
+        let short = ToldFiles::from_spellings(names.into_iter());
+        assert!(said.iter().all(|name| short.named_by(name).count() == 1));
     }
 
     #[test]
